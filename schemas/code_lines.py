@@ -79,12 +79,24 @@ def groups_in(lines: str) -> list[dict[str, list[str]]]:
             raise Unclear(f"line {number} has no codes; write GROUP = code, code")
         if name in levels[-1]:
             raise Unclear(f"line {number} repeats the group {visible(name)!r}; keep one of each")
-        codes = levels[-1].setdefault(name, [])
-        left: str | None = rest
-        while left is not None:
-            code, left = _first(number, left, ",")
-            codes.append(code)
+        levels[-1][name] = codes_in(rest, number)
     return [level for level in levels if level]
+
+
+def codes_in(line: str, number: int = 1) -> list[str]:
+    """The codes of one line, with commas between them.
+
+    Args:
+        number: of the line, for messages.
+    Raises:
+        Unclear: there is nothing between two commas, or a quote is not closed.
+    """
+    codes = []
+    left: str | None = line
+    while left is not None:
+        code, left = _first(number, left, ",")
+        codes.append(code)
+    return codes
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

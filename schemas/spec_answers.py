@@ -40,6 +40,7 @@ class Input:
         name: as the form sends it, and the key that a problem with it names.
         lines: of a text; 0 for what stands in one line.
         suggests: what is proposed: columns, accounts, tables or files; empty for nothing.
+        more: whether most leave it as it is.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Input:
     choices: Choices = ()
     lines: int = 0
     suggests: str = ""
+    more: bool = False
 
 
 class Answer(Protocol):
@@ -241,9 +243,15 @@ class Groups:
                 label="Groups of the categories, one a line: group = code, code",
                 help=self.help,
                 lines=4,
+                more=True,
             ),
-            Input(name=self.file, label="or a public file that has the groups", suggests="files"),
-            Input(name=self.column, label="and its column with the groups"),
+            Input(
+                name=self.file,
+                label="or a public file that has the groups",
+                suggests="files",
+                more=True,
+            ),
+            Input(name=self.column, label="and its column with the groups", more=True),
         )
 
     def shown(self, section: Mapping[str, Any]) -> dict[str, str] | None:
@@ -376,7 +384,7 @@ _TYPES: Choices = (
 _FORMS = tuple(type_ for type_, _ in _TYPES if type_)
 _REFUSE = (("", "choose"), ("refuse", "refuse: the run stops"))
 _CLAMP = (*_REFUSE, ("clamp", "clamp: it moves to the nearer bound"))
-_CATCH_ALL = (*_REFUSE, ("catch_all", "catch_all: it counts as the category named below"))
+_CATCH_ALL = (*_REFUSE, ("catch_all", "catch_all: it counts as another"))
 _KINDS: Choices = (("", "choose"), ("public", "a public source"), ("law", "a law"))
 _NEIGHBOURS: Choices = (
     ("", "choose"),
@@ -385,28 +393,29 @@ _NEIGHBOURS: Choices = (
 )
 
 
-def _meaning(model: type[Section], key: str) -> str:
+def meaning(model: type[Section], key: str) -> str:
+    """What a key of a section means, on one line."""
     return " ".join(model.meanings().get(key, "").split())
 
 
 def _text(model: type[Section], path: Keys, label: str, **more: Any) -> Text:
-    means = _meaning(model, path[-1])
+    means = meaning(model, path[-1])
     return Text(path, Input(name=".".join(path), label=label, help=means, **more))
 
 
-def _texts(model: type[Section], path: Keys, label: str) -> Texts:
-    said = _text(model, path, label, lines=3)
+def _texts(model: type[Section], path: Keys, label: str, **more: Any) -> Texts:
+    said = _text(model, path, f'{label}, one a line; "" is an empty one', lines=3, **more)
     return Texts(said.path, said.input)
 
 
 def _column(type_: str) -> Iterator[Answer]:
     """What is answered about a column of a type, in the order in which it is written."""
     model = COLUMN_TYPES[type_]
-    yield _text(model, ("description",), "Description", lines=2)
+    yield _text(model, ("description",), "Description", lines=2, more=True)
     if type_ == "numeric":
-        yield _text(model, ("unit",), "Unit")
+        yield _text(model, ("unit",), "Unit", more=True)
         yield _text(model, ("integer",), "Whole numbers", choices=_YES)
-        yield _text(model, ("step",), "Step")
+        yield _text(model, ("step",), "Step", more=True)
     if type_ in ("numeric", "date"):
         yield _text(model, ("minimum",), "Minimum")
         yield _text(model, ("maximum",), "Maximum")
@@ -418,13 +427,13 @@ def _column(type_: str) -> Iterator[Answer]:
         yield Division((("cells", "a number of cells"), ("cell_days", "the days of a cell")))
         yield _text(model, ("format",), "Days are written as")
     if type_ in ("numeric", "date"):
-        yield _text(model, ("detail",), "Detail")
+        yield _text(model, ("detail",), "Detail", more=True)
     if type_ in ("nominal", "ordinal"):
-        yield Categories(_meaning(model, CATEGORIES))
+        yield Categories(meaning(model, CATEGORIES))
     if type_ == "nominal":
-        yield Groups(_meaning(model, GROUPS))
+        yield Groups(meaning(model, GROUPS))
     if type_ == "boolean":
-        yield Truths(_meaning(model, "values"))
+        yield Truths(meaning(model, "values"))
     outside = _CLAMP if type_ in ("numeric", "date") else _CATCH_ALL
     yield _text(model, ("outside",), "What lies outside", choices=outside)
     if type_ in ("nominal", "ordinal"):
@@ -436,9 +445,9 @@ def _column(type_: str) -> Iterator[Answer]:
     if type_ != "boolean":
         kind, reference = ("bound_source", "kind"), ("bound_source", "reference")
         yield _text(BoundSource, kind, "The bounds come from", choices=_KINDS)
-        yield _text(BoundSource, reference, "namely")
+        yield _text(BoundSource, reference, "Reference")
     yield _text(model, ("nulls",), "Values may be missing", choices=_YES)
-    yield _texts(model, ("null_markers",), "Texts that stand for a missing value here")
+    yield _texts(model, ("null_markers",), "Missing values of this column", more=True)
 
 
 @cache
@@ -463,16 +472,16 @@ def answers_about_release() -> Mapping[str, tuple[Answer, ...]]:
         ),
         "The table": (
             _text(DataSource, ("data", "source"), "File", suggests="tables"),
-            _texts(DataSource, ("data", "null_markers"), "Texts that stand for a missing value"),
+            _texts(DataSource, ("data", "null_markers"), "Missing values"),
             _text(DataSource, ("data", "expected_rows"), "Number of rows, about"),
             _text(DataSource, ("data", "record"), "What a row stands for"),
         ),
         "Privacy": (
             _text(Privacy, ("privacy", "neighbours"), "Neighbours", choices=_NEIGHBOURS),
             Unit(
-                _meaning(Privacy, "unit"),
-                _meaning(PersonUnit, "person"),
-                _meaning(PersonUnit, "max_records"),
+                meaning(Privacy, "unit"),
+                meaning(PersonUnit, "person"),
+                meaning(PersonUnit, "max_records"),
             ),
             _text(Privacy, ("privacy", "epsilon"), "Epsilon (ε)"),
             _text(Privacy, ("privacy", "delta"), "Delta (δ)"),

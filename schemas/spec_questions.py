@@ -3,6 +3,7 @@
 They are the problems that `loading.load_spec` finds, so a spec without a question is complete.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,8 @@ class Questions:
     release: tuple[Question, ...]
     table: tuple[Question, ...]
     columns: Mapping[str, tuple[Question, ...]]
+    rules: Mapping[int, list[str]]
+    """by the rule's place in the list, what is wrong with it; asked about the release, too"""
 
     @property
     def number(self) -> int:
@@ -63,6 +66,7 @@ def questions_about(content: Mapping[str, Any], problems: Iterable[Problem]) -> 
     about: dict[str, list[Question]] = {name: [] for name in named}
     release: list[Question] = []
     table: list[Question] = []
+    rules: dict[int, list[str]] = defaultdict(list)
     every = [answer for several in answers_about_release().values() for answer in several]
     for path, what in problems:
         if path[:1] == ("columns",) and len(path) > 1 and path[1] in named:
@@ -72,8 +76,10 @@ def questions_about(content: Mapping[str, Any], problems: Iterable[Problem]) -> 
             table.append(_question(every, path, what))
         else:
             release.append(_question(every, path, what))
+            if path[:1] == ("constraints",) and len(path) > 1:
+                rules[int(path[1])].append(what)
     found = {name: tuple(several) for name, several in about.items()}
-    return Questions(tuple(release), tuple(table), found)
+    return Questions(tuple(release), tuple(table), found, rules)
 
 
 def column_type(column: Any) -> str:

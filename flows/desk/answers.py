@@ -6,6 +6,7 @@ text. Nothing that is proposed here comes from a value of a table.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -19,17 +20,22 @@ from hallmark.flows.desk.pages import ledger, page
 from hallmark.flows.desk.visitor import logged_in
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.schemas.code_lines import Unclear
+from hallmark.schemas.rules.rule_syntax import RuleError
+from hallmark.schemas.rules.rule_writing import INPUTS, rule_of
 from hallmark.schemas.spec_answers import (
     MOST_LINE,
     Answer,
+    Input,
     answers_about,
     answers_about_release,
     at,
     edits,
     has_form,
+    meaning,
     misfits,
 )
 from hallmark.schemas.spec_questions import Question, Questions, column_type
+from hallmark.schemas.spec_sections import Constraint
 from hallmark.schemas.text_edits import Keys, NotChanged, Value, changed
 from hallmark.schemas.visible import visible
 from hallmark.schemas.written import written
@@ -42,6 +48,7 @@ router = APIRouter()
 
 Seen = Annotated[str, Form(max_length=drafts.DIGEST)]
 Column = Annotated[str, Form(max_length=MOST_LINE)]
+_RULES: Keys = ("constraints",)
 _Content = Mapping[str, Any]
 _Values = dict[Keys, Value | None]
 
@@ -70,7 +77,7 @@ def about_page(request: Request, name: str) -> Response:
 def answer_about(request: Request, name: str, sent: Sent) -> Response:
     """Save what was answered about the release."""
     answers = [one for several in answers_about_release().values() for one in several]
-    typed = _typed(sent, answers)
+    typed = _typed(sent, _inputs(answers))
 
     def values(content: _Content) -> _Values:
         found = edits(answers, content, typed)
@@ -136,7 +143,7 @@ def answer_column(
     if not has_form(type_):
         raise SafeError(f"columns of type {visible(type_)!r} have no form; write it in the text")
     answers = answers_about(type_)
-    typed = _typed(sent, answers)
+    typed = _typed(sent, _inputs(answers))
 
     def values(content: _Content) -> _Values:
         _refuse_unknown(content, column)
@@ -177,6 +184,69 @@ def ignore(
     return _to_column(name, column) if back else RedirectResponse(f"/specs/{name}/columns", 303)
 
 
+@router.get("/specs/{name}/rules")
+def rules_page(request: Request, name: str) -> Response:
+    """The rules that every released record obeys, and a form that puts another together."""
+    text, content, questions = _read(name)
+    return page(
+        request,
+        "rules",
+        name=name,
+        seen=drafts.digest(text),
+        questions=questions,
+        rules=[one if isinstance(one, dict) else {"rule": one} for one in _rules(content)],
+        fields=[_field(one, one.choices[0][0] if one.choices else "") for one in _rule_inputs()],
+        suggestions=_suggestions(content),
+    )
+
+
+@router.post("/specs/{name}/rules")
+def add_rule(request: Request, name: str, sent: Sent) -> Response:
+    """Put a rule together, and add it."""
+    typed = _typed(sent, _rule_inputs())
+
+    def values(content: _Content) -> _Values:
+        made = {"rule": rule_of(typed), "source": typed["source"].strip()}
+        if not made["source"]:
+            raise RuleError("say where the rule is published")
+        if typed["if_broken"]:
+            made["if_broken"] = typed["if_broken"]
+        return {_RULES: [*_rules(content), made]}
+
+    _save(request, name, str(sent.get("seen", "")), values)
+    return RedirectResponse(f"/specs/{name}/rules", 303)
+
+
+@router.post("/specs/{name}/rules/remove")
+def remove_rule(
+    request: Request,
+    name: str,
+    number: Annotated[int, Form(ge=0, le=drafts.MOST_SPEC)],
+    seen: Seen = "",
+) -> Response:
+    """Take a rule out of the spec."""
+
+    def values(content: _Content) -> _Values:
+        rules = _rules(content)
+        if number >= len(rules):
+            raise RuleError("there is no such rule any more")
+        return {_RULES: [*rules[:number], *rules[number + 1 :]] or None}
+
+    _save(request, name, seen, values)
+    return RedirectResponse(f"/specs/{name}/rules", 303)
+
+
+@cache
+def _rule_inputs() -> tuple[Input, ...]:
+    choices = (("", "block the publication"), ("report", "report it"))
+    means = meaning(Constraint, "if_broken")
+    return (
+        *INPUTS,
+        Input(name="source", label="Source", help=meaning(Constraint, "source")),
+        Input(name="if_broken", label="If a record breaks it", help=means, choices=choices),
+    )
+
+
 def _read(name: str) -> tuple[str, dict[str, Any], Questions]:
     """The text of a spec, its content and its questions.
 
@@ -203,7 +273,7 @@ def _save(request: Request, name: str, seen: str, values: Callable[[_Content], _
     def rewritten(text: str) -> str:
         try:
             return changed(text, values(_content(text)))
-        except (NotChanged, Unclear) as error:
+        except (NotChanged, Unclear, RuleError) as error:
             raise SafeError(f"{error}; nothing was saved") from None
 
     file = drafts.existing(name)
@@ -211,14 +281,18 @@ def _save(request: Request, name: str, seen: str, values: Callable[[_Content], _
         return drafts.rewrite(file, seen, rewritten)
 
 
-def _typed(sent: FormData, answers: Sequence[Answer]) -> dict[str, str]:
+def _inputs(answers: Sequence[Answer]) -> list[Input]:
+    return [one for answer in answers for one in answer.inputs]
+
+
+def _typed(sent: FormData, inputs: Sequence[Input]) -> dict[str, str]:
     """What was typed, by the names of the inputs.
 
     Raises:
         SafeError: it is too long, or has characters that nobody sees.
     """
     typed = {}
-    for one in (one for answer in answers for one in answer.inputs):
+    for one in inputs:
         said = sent.get(one.name, "")
         if not isinstance(said, str) or (not one.lines and len(said) > MOST_LINE):
             raise SafeError(f"{one.label}: give a text of at most {MOST_LINE:,} characters")
@@ -246,21 +320,27 @@ def _fields(
         shown = answer.shown(section)
         for one in answer.inputs:
             value = "" if shown is None else shown[one.name]
-            known = dict(one.choices)
-            if one.choices and value not in known and not of_type:
-                value = ""
-            choices = [
-                *one.choices,
-                *([(value, value)] if one.choices and value not in known else []),
-            ]
-            yield {
-                "input": one,
-                "id": f"in-{one.name.replace('.', '-')}",
-                "value": value,
-                "choices": choices,
-                "by_text": shown is None,
-                "asked": asked.get(one.name),
-            }
+            is_foreign = bool(one.choices) and value not in dict(one.choices)
+            yield _field(
+                one,
+                "" if is_foreign and not of_type else value,
+                asked.get(one.name),
+                by_text=shown is None,
+            )
+
+
+def _field(
+    one: Input, value: str = "", asked: Question | None = None, *, by_text: bool = False
+) -> dict[str, Any]:
+    own = [(value, value)] if one.choices and value not in dict(one.choices) else []
+    return {
+        "input": one,
+        "id": f"in-{one.name.replace('.', '-')}",
+        "value": value,
+        "choices": [*one.choices, *own],
+        "by_text": by_text,
+        "asked": asked,
+    }
 
 
 def _by_input(questions: Sequence[Question]) -> dict[str, Question]:
@@ -289,6 +369,11 @@ def _types(content: _Content) -> dict[str, str]:
 def _ignored(content: _Content) -> list[str]:
     found = at(content, ("data", "ignore"))
     return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
+def _rules(content: _Content) -> list[Any]:
+    found = at(content, _RULES)
+    return found if isinstance(found, list) else []
 
 
 def _mapping(content: _Content, *keys: str) -> dict[str, Any]:

@@ -287,13 +287,47 @@ def test_who_somebody_is_becomes_no_column(steward: Person):
     assert "row" not in content["columns"]
 
 
+def test_rules_come_and_go_by_a_form(steward: Person):
+    told_about(steward, **ABOUT)
+    for column, answers in COLUMNS.items():
+        answered(steward, column, **answers)
+    steward.post("/specs/survey/columns/ignore", column="row")
+    path = "/specs/survey/rules"
+    before, sent = text(), form(path, steward.get(path).text)
+    child = sent | {
+        "if.column": "age", "if.is": "<", "if.value": "15",
+        "then.column": 'odd "=": name/#1', "then.is": "!=", "then.value": "b = c",
+        "source": "the book: p. 3", "if_broken": "report",
+    }  # fmt: skip
+    assert steward.post(path, **child).status_code == 200
+    assert loaded().rules[0].text == 'age < 15 => `odd "=": name/#1` != "b = c"'
+    wrong = sent | {"then.column": "sex", "then.is": "<", "then.value": "F", "source": "it"}
+    answer = steward.post(path, **wrong)
+    assert answer.status_code == 409
+    assert "was changed meanwhile" in answer.text
+    answer = steward.post(path, **wrong | {"seen": drafts.digest(text())})
+    assert "sex is nominal and has no order" in answer.text
+    assert "1 question left" in answer.text
+    assert steward.post(f"{path}/remove", number="1").status_code == 200
+    assert len(loaded().rules) == 1
+    assert steward.post(f"{path}/remove", number="1").status_code == 409
+    assert steward.post(path, **wrong | {"then.value": "", "seen": ""}).status_code == 409
+    steward.post(f"{path}/remove", number="0")
+    assert text() == before
+
+
 def test_names_and_codes_are_text_on_every_page(steward: Person):
     odd = '</textarea><script>"alert"(1)</script>'
     (specs_folder() / "survey.yaml").write_text(
         f"release: survey\ncolumns:\n  '{odd}':\n    type: nominal\n    categories: ['{odd}']\n"
         f"    description: '{odd}'\ndata: {{ignore: ['{odd}2']}}\n"
     )
-    for path in ("/specs/survey", "/specs/survey/about", "/specs/survey/columns"):
+    for path in (
+        "/specs/survey",
+        "/specs/survey/about",
+        "/specs/survey/columns",
+        "/specs/survey/rules",
+    ):
         page = steward.get(path)
         assert page.status_code == 200
         assert "<script>" not in page.text

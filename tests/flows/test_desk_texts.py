@@ -49,7 +49,7 @@ OTHERS = {
     # fields that are compared with what there is, or read as numbers, times or specs
     "login", "password", "again", "code", "next", "epsilon", "delta", "table", "spec", "period",
     "at", "timezone", "embargo_days", "embargo_at", "text", "name",
-    "column", "type", "seen",
+    "column", "type_", "seen",
 }  # fmt: skip
 
 

@@ -22,7 +22,7 @@ codes = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampl
 
 
 def test_lines_are_read_as_people_type_them():
-    lines = "01 = Leipzig\r\n\n no=1.0 \n1.0\n\" = \" = \"\"\nNA = a = b".replace("\r", "")
+    lines = '01 = Leipzig\r\n\n no=1.0 \n1.0\n" = " = ""\nNA = a = b'.replace("\r", "")
     assert categories_in(lines) == {
         "01": "Leipzig", "no": "1.0", "1.0": "1.0", " = ": "", "NA": "a = b",
     }  # fmt: skip
