@@ -444,7 +444,8 @@ def _column(type_: str) -> Iterator[Answer]:
         yield _text(model, ("other",), "The value for what lies outside", choices=truths)
     if type_ != "boolean":
         kind, reference = ("bound_source", "kind"), ("bound_source", "reference")
-        yield _text(BoundSource, kind, "The bounds come from", choices=_KINDS)
+        what = "categories" if type_ in ("nominal", "ordinal") else "bounds"
+        yield _text(BoundSource, kind, f"The {what} come from", choices=_KINDS)
         yield _text(BoundSource, reference, "Reference")
     yield _text(model, ("nulls",), "Values may be missing", choices=_YES)
     yield _texts(model, ("null_markers",), "Missing values of this column", more=True)

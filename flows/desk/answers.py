@@ -5,7 +5,7 @@ text. Nothing that is proposed here comes from a value of a table.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -20,8 +20,8 @@ from hallmark.flows.desk.pages import ledger, page
 from hallmark.flows.desk.visitor import logged_in
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.schemas.code_lines import Unclear
+from hallmark.schemas.rule_answers import INPUTS, rule_of
 from hallmark.schemas.rules.rule_syntax import RuleError
-from hallmark.schemas.rules.rule_writing import INPUTS, rule_of
 from hallmark.schemas.spec_answers import (
     MOST_LINE,
     Answer,
@@ -155,7 +155,7 @@ def answer_column(
 
     text = _save(request, name, seen, values)
     if onward:
-        questions = drafts.questions_in(name, text)
+        questions = drafts.asked_in(name, text)[1]
         if not questions.columns[column]:
             later = questions.after(column)
             return _to_column(name, later) if later else RedirectResponse(f"/specs/{name}", 303)
@@ -195,7 +195,10 @@ def rules_page(request: Request, name: str) -> Response:
         seen=drafts.digest(text),
         questions=questions,
         rules=[one if isinstance(one, dict) else {"rule": one} for one in _rules(content)],
-        fields=[_field(one, one.choices[0][0] if one.choices else "") for one in _rule_inputs()],
+        parts={
+            part: [_field(one, one.choices[0][0] if one.choices else "") for one in inputs]
+            for part, inputs in _rule_inputs().items()
+        },
         suggestions=_suggestions(content),
     )
 
@@ -203,7 +206,7 @@ def rules_page(request: Request, name: str) -> Response:
 @router.post("/specs/{name}/rules")
 def add_rule(request: Request, name: str, sent: Sent) -> Response:
     """Put a rule together, and add it."""
-    typed = _typed(sent, _rule_inputs())
+    typed = _typed(sent, [one for several in _rule_inputs().values() for one in several])
 
     def values(content: _Content) -> _Values:
         made = {"rule": rule_of(typed), "source": typed["source"].strip()}
@@ -237,14 +240,16 @@ def remove_rule(
 
 
 @cache
-def _rule_inputs() -> tuple[Input, ...]:
+def _rule_inputs() -> dict[str, Sequence[Input]]:
     choices = (("", "block the publication"), ("report", "report it"))
     means = meaning(Constraint, "if_broken")
-    return (
-        *INPUTS,
-        Input(name="source", label="Source", help=meaning(Constraint, "source")),
-        Input(name="if_broken", label="If a record breaks it", help=means, choices=choices),
-    )
+    return {
+        **INPUTS,
+        "The rule": (
+            Input(name="source", label="Source", help=meaning(Constraint, "source")),
+            Input(name="if_broken", label="If a record breaks it", help=means, choices=choices),
+        ),
+    }
 
 
 def _read(name: str) -> tuple[str, dict[str, Any], Questions]:
@@ -254,12 +259,14 @@ def _read(name: str) -> tuple[str, dict[str, Any], Questions]:
         SafeError: it is not YAML.
     """
     text = drafts.existing(name).read_text(encoding="utf-8")
-    return text, _content(text), drafts.questions_in(name, text)
+    with _as_yaml():
+        return text, *drafts.asked_in(name, text)
 
 
-def _content(text: str) -> dict[str, Any]:
+@contextmanager
+def _as_yaml() -> Iterator[None]:
     try:
-        return read_text(text)[0].content
+        yield
     except Unreadable as error:
         where = "" if error.line is None else f"line {error.line}: "
         raise SafeError(
@@ -272,7 +279,8 @@ def _save(request: Request, name: str, seen: str, values: Callable[[_Content], _
 
     def rewritten(text: str) -> str:
         try:
-            return changed(text, values(_content(text)))
+            with _as_yaml():
+                return changed(text, values(read_text(text)[0].content))
         except (NotChanged, Unclear, RuleError) as error:
             raise SafeError(f"{error}; nothing was saved") from None
 

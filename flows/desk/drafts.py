@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from fastapi import HTTPException
 
@@ -116,8 +117,8 @@ def wrong_name(name: str, text: str, release: str) -> str:
     return f"a spec of every period that is kept as {name!r} is about release {wanted}; write that"
 
 
-def questions_in(name: str, text: str) -> Questions:
-    """What is still missing or wrong in a spec, which the editor's check finds as well.
+def asked_in(name: str, text: str) -> tuple[dict[str, Any], Questions]:
+    """The content of a spec, and what is missing or wrong in it, as the editor's check finds it.
 
     Raises:
         Unreadable: it is not YAML.
@@ -135,4 +136,4 @@ def questions_in(name: str, text: str) -> Questions:
         except SpecError as error:
             found = list(error.found) or [Problem((), str(error))]
         found = [Problem(path, what.replace(str(draft), "the spec")) for path, what in found]
-    return questions_about(content, found)
+    return content, questions_about(content, found)

@@ -197,7 +197,7 @@ def remove(request: Request, name: str) -> Response:
 def _questions(name: str, text: str) -> Questions | None:
     """What is left to be answered; None if the text is not YAML, as the editor then says."""
     with suppress(Unreadable):
-        return drafts.questions_in(name, text)
+        return drafts.asked_in(name, text)[1]
     return None
 
 

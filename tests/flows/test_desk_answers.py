@@ -85,7 +85,7 @@ def text() -> str:
 
 def form(path: str, page: str) -> dict[str, str]:
     """What the first form of a page that goes to a path would send, nothing typed."""
-    body = re.search(rf'<form method="post" action="{path}">.*?</form>', page, re.DOTALL)
+    body = re.search(rf'<form[^>]* action="{path}">.*?</form>', page, re.DOTALL)
     assert body is not None, path
     found = dict(re.findall(r'<input[^>]* name="([^"]+)"[^>]*? value="([^"]*)"', body[0]))
     found |= re.findall(
