@@ -42,6 +42,7 @@ from hallmark.schemas.written import written
 from hallmark.schemas.yaml_document import FILL_IN, Unreadable, read_text
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.people.actions import doing
+from hallmark.tasks.people.rights import Right
 from hallmark.tasks.planning.uploads import places
 
 router = APIRouter()
@@ -69,7 +70,7 @@ def about_page(request: Request, name: str) -> Response:
         seen=drafts.digest(text),
         sections=sections,
         questions=questions,
-        suggestions=_suggestions(content),
+        suggestions=_suggestions(request, content),
     )
 
 
@@ -124,7 +125,7 @@ def columns_page(
         types=answers[0].inputs[0].choices[1:],
         by_form=has_form(shown_type),
         fields=list(_fields(answers[1:], section, asked, of_type=shown_type == is_type)),
-        suggestions=_suggestions(content),
+        suggestions=_suggestions(request, content),
         next=questions.after(column),
     )
 
@@ -141,7 +142,7 @@ def answer_column(
 ) -> Response:
     """Save what was answered about a column; then go on to the next one that is not complete."""
     if not has_form(type_):
-        raise SafeError(f"columns of type {visible(type_)!r} have no form; write it in the text")
+        raise SafeError(f"columns of type {visible(type_)!r} have no form; choose another type")
     answers = answers_about(type_)
     typed = _typed(sent, _inputs(answers))
 
@@ -199,7 +200,7 @@ def rules_page(request: Request, name: str) -> Response:
             part: [_field(one, one.choices[0][0] if one.choices else "") for one in inputs]
             for part, inputs in _rule_inputs().items()
         },
-        suggestions=_suggestions(content),
+        suggestions=_suggestions(request, content),
     )
 
 
@@ -356,12 +357,13 @@ def _by_input(questions: Sequence[Question]) -> dict[str, Question]:
     return {one.input.name: one for one in reversed(questions) if one.input is not None}
 
 
-def _suggestions(content: _Content) -> dict[str, list[str]]:
+def _suggestions(request: Request, content: _Content) -> dict[str, list[str]]:
     """What inputs propose, by the name that they have for it."""
     uploaded = places()
     accounts: list[str] = []
-    with suppress(LedgerError):  # its own page tells
-        accounts = [state.name for state in ledger().accounts()]
+    if logged_in(request).may(Right.ACCOUNTS):
+        with suppress(LedgerError):  # its own page tells
+            accounts = [state.name for state in ledger().accounts()]
     return {
         "accounts": accounts,
         "columns": [*_mapping(content, "columns"), *_ignored(content)],

@@ -218,7 +218,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten(steward: Person):
         ("sex", {"type": "nominal", "groups": "a"}, "line 1 has no codes"),
         ("age", {"type": "numeric", "unit": "\x1b[2J"}, "Unit: line 1 contains the control char"),
         ("age", {"type": "numeric", "unit": "x" * 2_001}, "at most 2,000 characters"),
-        ("age", {"type": "places"}, "have no form; write it in the text"),
+        ("age", {"type": "places"}, "columns of type 'places' have no form"),
         ("none", {"type": "numeric"}, "has no column"),
     ],
 )
