@@ -32,7 +32,7 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE]-?\d+)?|\d{4}-\d\d-\d\d|[1-9]\d*/[1-9]\d*")
 _OTHERWISE = {"null", "yes", "no", "on", "off", "y", "n"}  # to some reader of YAML
 _WIDEST = 96  # characters of a list on one line
-_COLON = re.compile(r"[ \t]*:")
+_COLON = re.compile(r"\s*:")  # on the next line after a key that begins with a question mark
 _ALIAS = re.compile(r"\s*\*[^\s,\[\]{}]+")
 _ODD = (
     "the text is written there in a way that a form cannot change, such as with a key that occurs "

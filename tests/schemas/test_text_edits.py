@@ -148,6 +148,12 @@ def test_a_code_that_no_spec_can_hold_is_refused():
         changed(TEXT, {(*COLUMN, "categories"): {"<<": "merged"}})
 
 
+def test_keys_that_begin_with_a_question_mark_keep_their_form():
+    text = '? "\\n"\n: a  # one\nb: 1  # two\n'
+    assert changed(text, {("b",): "2", ("c",): "3"}) == text.replace("b: 1", "b: 2") + "c: 3\n"
+    assert changed(text, {("\n",): "x"}) == text.replace(": a", ": x")
+
+
 def test_an_alias_is_written_out_where_its_value_changes_and_nowhere_else():
     text = "a: &x {b: 1}  # one\nc: *x  # two\nd: 1\n"
     found = changed(text, {("c", "b"): "2"})
