@@ -300,8 +300,9 @@ def _names(content: Any) -> list[str]:
 
 def _column(node: _Collection) -> int:
     """How far the keys of a mapping in lines are indented, or the dashes of a list."""
-    first = node.value[0][0] if isinstance(node, MappingNode) else node
-    return int(first.start_mark.column)
+    if isinstance(node, MappingNode):
+        return min(int(key.start_mark.column) for key, _ in node.value)
+    return int(node.start_mark.column)
 
 
 def _entry(name: str | None, value: Any) -> str:
