@@ -509,15 +509,15 @@ def edits(
     Answers that are as they were shown keep what is written, however it is written.
 
     Args:
-        typed: by the inputs' names; what is missing is empty.
+        typed: by the inputs' names; what is missing stays as it is.
     Raises:
         Unclear: an answer does not say.
     """
     found: dict[Keys, Value | None] = {}
     for answer in answers:
-        shown = answer.shown(section)
-        said = {one.name: typed.get(one.name, "").strip() for one in answer.inputs}
-        if shown is None or said == {name: text.strip() for name, text in shown.items()}:
+        shown = answer.shown(section) or {}
+        said = {name: typed.get(name, text).strip() for name, text in shown.items()}
+        if said == {name: text.strip() for name, text in shown.items()}:
             kept = {keys: _raw(section, keys) for keys in answer.keys}
             found |= {keys: value for keys, value in kept.items() if value is not None}
         else:

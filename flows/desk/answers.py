@@ -84,7 +84,8 @@ def answer_about(request: Request, name: str, sent: Sent) -> Response:
         found = edits(answers, content, typed)
         unit = found.get(("privacy", "unit"))
         person = unit.get("person") if isinstance(unit, Mapping) else None
-        if isinstance(person, str):  # a column that is read, and never released
+        is_new = unit != at(content, ("privacy", "unit"))
+        if is_new and isinstance(person, str):  # a column that is read, and never released
             rest = [one for one in _ignored(content) if one != person]
             found |= {("data", "ignore"): rest or None, ("columns", person): None}
         return found
@@ -207,7 +208,8 @@ def rules_page(request: Request, name: str) -> Response:
 @router.post("/specs/{name}/rules")
 def add_rule(request: Request, name: str, sent: Sent) -> Response:
     """Put a rule together, and add it."""
-    typed = _typed(sent, [one for several in _rule_inputs().values() for one in several])
+    inputs = [one for several in _rule_inputs().values() for one in several]
+    typed = {one.name: "" for one in inputs} | _typed(sent, inputs)
 
     def values(content: _Content) -> _Values:
         made = {"rule": rule_of(typed), "source": typed["source"].strip()}
@@ -295,14 +297,16 @@ def _inputs(answers: Sequence[Answer]) -> list[Input]:
 
 
 def _typed(sent: FormData, inputs: Sequence[Input]) -> dict[str, str]:
-    """What was typed, by the names of the inputs.
+    """What was typed, by the names of the inputs that were sent.
 
     Raises:
         SafeError: it is too long, or has characters that nobody sees.
     """
     typed = {}
     for one in inputs:
-        said = sent.get(one.name, "")
+        said = sent.get(one.name)
+        if said is None:
+            continue
         if not isinstance(said, str) or (not one.lines and len(said) > MOST_LINE):
             raise SafeError(f"{one.label}: give a text of at most {MOST_LINE:,} characters")
         try:

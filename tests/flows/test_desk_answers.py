@@ -174,6 +174,13 @@ def test_a_form_touches_its_own_keys_alone(steward: Person):
     assert text().endswith("sex: {type: nominal, categories: {no: 'x', \"01\": w}}\n# end")
 
 
+def test_a_program_may_send_the_fields_that_it_changes(steward: Person):
+    answered(steward, "age", **COLUMNS["age"])
+    before = text()
+    steward.post("/specs/survey/columns", column="age", type="numeric", unit="months")
+    assert text() == before.replace("unit: years", "unit: months")
+
+
 def test_changing_the_type_keeps_what_fits(steward: Person):
     answered(steward, "sex", **COLUMNS["sex"] | {"groups": "x = F\ny = M"})
     assert "groups:" in text()
