@@ -280,6 +280,17 @@ def test_a_column_is_left_out_and_taken_back(steward: Person):
     assert "age" not in read_text(text())[0].content["data"]["ignore"]
 
 
+def test_a_spec_of_every_period_stays_one(steward: Person):
+    period = (
+        "release: survey-{period}\ntitle: Of {period}  # each\ncolumns: {age: {type: boolean}}\n"
+    )
+    (specs_folder() / "survey.yaml").write_text(period)
+    page = steward.get("/specs/survey/about").text
+    assert 'value="Of {period}"' in page
+    told_about(steward, description="Of {period}, too")
+    assert text() == period.replace("# each\n", '# each\ndescription: "Of {period}, too"\n')
+
+
 def test_who_somebody_is_becomes_no_column(steward: Person):
     told_about(
         steward,
