@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -27,11 +27,14 @@ from prefect.states import Cancelled, Cancelling
 
 from hallmark.schemas.loading import SpecError
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.server_mode import POOL
 
 RELEASE, CERTIFY, REHEARSAL = "release/on-demand", "certify/on-demand", "rehearsal/on-demand"
 VALIDATION = "validation/on-demand"
 CALENDAR_FLOW = "calendar-release"
+_FLOW = "flow:"  # begins the tag that says what a run is
 _MOST_RUNS = 20  # of a release that are shown
+_SILENT = timedelta(minutes=2)  # of a worker, which is heard of every 30 seconds
 _UNDER_WAY = (StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING, StateType.PAUSED)
 
 
@@ -43,7 +46,9 @@ class EngineMissing(SafeError):
 class EngineRun:
     """A run as the orchestrator knows it."""
 
+    id: str
     name: str
+    flow: str
     state: str
     began: datetime | None  # or is to begin
     url: str | None  # of its page, with its log
@@ -97,7 +102,7 @@ def start(
             as_subflow=False,
             idempotency_key=key,
             scheduled_time=at,
-            tags=[_tag(release)],
+            tags=[_tag(release), _FLOW + deployment.partition("/")[0]],
         )
     except Exception as error:  # of the client: many kinds, whose messages name addresses
         raise EngineMissing(
@@ -141,7 +146,9 @@ def runs_of(release: str) -> list[EngineRun]:
     at = engine_url()
     return [
         EngineRun(
+            str(run.id),
             str(run.name),
+            next((tag.removeprefix(_FLOW) for tag in run.tags if tag.startswith(_FLOW)), ""),
             run.state_name or "",
             run.start_time or run.expected_start_time,
             f"{at}/runs/flow-run/{run.id}",
@@ -149,6 +156,21 @@ def runs_of(release: str) -> list[EngineRun]:
         )
         for run in found
     ]
+
+
+def waits_for_worker() -> str:
+    """Why a run that was ordered has not begun, and who can change it; empty where it soon will."""
+    if not has_server():
+        return "whoever runs the installation: there is no orchestrator; start it with: make up"
+    try:
+        with get_client(sync_client=True) as client:
+            found = client.read_workers_for_work_pool(POOL)
+    except Exception:  # of the client: many kinds
+        return "whoever runs the installation: the orchestrator does not answer"
+    heard = [one.last_heartbeat_time for one in found if one.last_heartbeat_time is not None]
+    if not heard or datetime.now(UTC) - max(heard) > _SILENT:
+        return "whoever runs the installation: no worker that could begin it has been heard of"
+    return ""
 
 
 def calendar() -> list[CalendarEntry]:

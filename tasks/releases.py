@@ -91,9 +91,10 @@ class ReleaseState:
 
     @property
     def progress(self) -> float:
-        """Share of the stages that a run under way has behind it."""
-        stage = None if self.run is None else self.run.stage
-        return STAGES.index(stage) / len(STAGES) if stage in STAGES else 0.0
+        """Share of the stages that a run under way has behind it, that of the present one too."""
+        if self.run is None or self.run.stage not in STAGES:
+            return 0.0
+        return (STAGES.index(self.run.stage) + self.run.share) / len(STAGES)
 
 
 def releases(ledger: Ledger, known: Profile) -> list[ReleaseState]:

@@ -7,10 +7,12 @@ what every time tells: see docs/operations.md.
 """
 
 import fcntl
+import math
 import os
 import resource
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -42,6 +44,7 @@ from hallmark.tasks.publish import Published
 
 How = Literal["running", "published", "waiting", "left-alone", "failed", "stopped"]
 
+_SECONDS_BETWEEN = 1.0  # that how far a stage is comes to be known
 MEMORY_STEP = 64 * 2**20  # bytes; finer memory tells more of the data than anybody needs
 _SAFE = (SafeError, LedgerError, BudgetExceeded, SpecError, SigningError)  # may be shown
 _FILE = "run.json"
@@ -71,6 +74,8 @@ class RunStatus(Section):
     title: str = ""
     by: str = ""  # who started it
     stage: str | None = None  # that is under way, or was when the run ended
+    share: float = 0.0  # of that stage which is done, where it tells
+    doing: str = ""  # in it, just now
     error: str | None = None  # kind of the error that it failed with
     message: str | None = None  # of that error, where it may be shown
     published: AwareDatetime | None = None
@@ -101,7 +106,7 @@ def run_logged() -> Iterator[None]:
 def _logged(run: "_Run") -> Iterator[None]:
     forget = RELEASE.set(None)
     restore = _current.set(run)
-    tell("run-started", flow=flow_run.flow_name, entry=_entry())
+    tell("run-started", flow=flow_run.flow_name, entry=run.entry)
     try:
         with listening(run.step):
             yield
@@ -192,26 +197,44 @@ class _Run:
         self.left_alone = False  # since another run of the release is under way
         self.folder: str | None = None  # in which it published
         self.by = ""  # who ordered it
+        self.entry = _entry()
         self._began = datetime.now(UTC)
         self._clock = time.monotonic()
         self._stages: dict[str, StageRun] = {}
         self._stage: tuple[str, float] | None = None  # the one under way, and its start
         self._last: str | None = None  # that ended
+        self._far = 0.0, "", -math.inf  # share, what is being done, and when it was kept
+        self._one = threading.RLock()  # workers tell how far they are in a thread of their own
 
-    def step(self, stage: str, _share: float, _doing: str) -> None:
-        """A stage begins; progress within one is told to the same listener."""
-        begun = set(self._stages) | ({self._stage[0]} if self._stage else set())
-        if stage in begun:
-            return
-        if stops := self.stops():  # and the run still goes on: a library lost the signal
-            signal.raise_signal(stops[-1])
-        self._end_stage()
-        self._stage = stage, time.monotonic()
-        tell("stage-begun", stage=stage)
-        self._keep("running")
+    def step(self, stage: str, share: float, doing: str) -> None:
+        """A stage begins, or is so far."""
+        with self._one:
+            if self._stage is not None and stage == self._stage[0]:
+                if doing:
+                    self._come_to(share, doing)
+                return
+            if stage in self._stages:  # a worker's word that comes late
+                return
+            if stops := self.stops():  # and the run still goes on: a library lost the signal
+                signal.raise_signal(stops[-1])
+            self._end_stage()
+            self._stage = stage, time.monotonic()
+            tell("stage-begun", stage=stage)
+            self._keep("running")
+
+    def _come_to(self, share: float, doing: str) -> None:
+        now = time.monotonic()
+        if now - self._far[2] >= _SECONDS_BETWEEN:
+            self._far = share, doing, now
+            with suppress(OSError):  # the next step tells
+                self._keep("running")
 
     def end(self) -> None:
         """The run ends."""
+        with self._one:
+            self._end()
+
+    def _end(self) -> None:
         # A run that began nothing and did not fail leaves the word of the one before.
         touched = self._stage is not None or (self.how == "failed" and not self.left_alone)
         self._end_stage()
@@ -228,6 +251,7 @@ class _Run:
             self._last = stage
             done = StageRun(seconds=round(time.monotonic() - start), peak_memory=_peak_memory())
             self._stages[stage], self._stage = done, None
+            self._far = 0.0, "", -math.inf
             tell("stage-ended", stage=stage, **done.model_dump())
 
     def _keep(self, how: How) -> None:
@@ -243,13 +267,15 @@ class _Run:
             release=spec.release,
             account=spec.population.account,
             expected_rows=spec.data.expected_rows,
-            entry=_entry() or (earlier.entry if earlier else None),
+            entry=self.entry or (earlier.entry if earlier else None),
             started=self._began,
             ended=None if how == "running" else now,
             how=how,
             title=spec.title,
             by=self.by,
             stage=self._stage[0] if self._stage else self._last,
+            share=self._far[0],
+            doing=self._far[1],
             error=self.error,
             message=self.message,
             published=published,

@@ -2,7 +2,9 @@
 
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,13 +34,20 @@ def coarse_grid_of_losses() -> Iterator[None]:
     """Privacy losses composed on an eighth of the grid, which is most of the time of a plan.
 
     The bounds hold on every grid; on this one they are wider, by some 1e-5 of epsilon above and by
-    a few percent below. The tests of the trusted core use its own.
+    a few percent below.
     """
-    from hallmark.mechanisms.privacy import privacy_loss
+    from tests.losses import coarse_grid
 
-    with pytest.MonkeyPatch.context() as patch:
-        for points in ("_POINTS_ABOVE", "_POINTS_BELOW"):
-            patch.setattr(privacy_loss, points, getattr(privacy_loss, points) // 8)
+    with coarse_grid():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def grid_of_other_processes(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The product's own grid in tests of whole installations: their processes spend by that one."""
+    from tests.losses import own_grid
+
+    with own_grid() if request.node.get_closest_marker("service") else nullcontext():
         yield
 
 
@@ -66,6 +75,9 @@ def prefect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     os.environ["PREFECT_HOME"] = str(tmp_path_factory.mktemp("prefect"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HALLMARK_HOME", str(tmp_path_factory.mktemp("home")))
+        # The folder of temporary files is the tests' own again afterwards.
+        patch.setenv("TMPDIR", tempfile.gettempdir())
+        patch.setattr(tempfile, "tempdir", tempfile.gettempdir())
         quiet.configure()
     from prefect import settings
     from prefect.testing.utilities import prefect_test_harness

@@ -82,6 +82,7 @@ def settings(home: Path, ports: Ports, server: str, releases: Path) -> dict[str,
         "PREFECT_API_DATABASE_CONNECTION_URL": orchestrator.replace(
             "postgresql://", "postgresql+asyncpg://"
         ),
+        "PREFECT_WORKER_QUERY_SECONDS": "1",  # somebody waits at the desk for a run to begin
         # Where a disk is slow, a commit takes longer than the server would wait by itself.
         "PREFECT_SERVER_DATABASE_TIMEOUT": "60",
         "PREFECT_SERVER_DATABASE_CONNECTION_TIMEOUT": "60",

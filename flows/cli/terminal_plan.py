@@ -10,7 +10,7 @@ from hallmark.schemas.exact import decimal
 from hallmark.tasks.forecast.least_epsilon import MOST
 from hallmark.tasks.forecast.time import TimeForecast
 from hallmark.tasks.forecast.verdict import WORDS, in_words
-from hallmark.tasks.rendering.wording import duration
+from hallmark.tasks.rendering.wording import duration, percent
 
 if TYPE_CHECKING:
     from hallmark.tasks.forecast.verdict import Alternative, Verdict
@@ -35,6 +35,12 @@ def print_plan(summary: Mapping[str, Any]) -> None:
     line(
         f"           proven between {low:.6g} and {high:.6g}; by other software: at most "
         f"{privacy['cross_check_epsilon']:.6g}"
+    )
+    attacks = summary["attacks"]
+    line(
+        f"attacks    the best is right in at most {percent(attacks['best_guess'], up=True)} of "
+        f"cases about one unit, in {percent(attacks['best_guess_of_four'], up=True)} about four "
+        "together; a coin in 50 %"
     )
     if summary.get("left"):
         line(f"account    has {summary['left']} left")
@@ -148,10 +154,19 @@ def _outlook(told: Mapping[str, Any]) -> tuple[str, str]:
 def print_sweep(alternatives: "Iterable[Alternative]") -> None:
     """Print how good the release would be at other epsilons."""
     table(
-        ("epsilon", "forecast", "largest certified", "useless", "say nothing", "verdict"),
+        (
+            "epsilon",
+            "best attack right",
+            "forecast",
+            "largest certified",
+            "useless",
+            "say nothing",
+            "verdict",
+        ),
         (
             (
                 decimal(one.epsilon),
+                "" if one.best_guess is None else percent(one.best_guess, up=True),
                 "" if one.expected_error is None else f"{one.expected_error:.4g}",
                 *(_largest(one.told) if one.told else ("", "", "")),
                 one.refusal or in_words(one.told),

@@ -27,6 +27,7 @@ from hallmark.flows.desk import (
     people,
     provider,
     releases,
+    runs,
     specs,
     tables,
 )
@@ -64,7 +65,19 @@ desk = FastAPI(
     dependencies=[Depends(genuine)],
 )
 desk.mount(assets.ADDRESS, assets.files, name="static")
-for rooms in (log_in, provider, people, releases, specs, answers, tables, calendar, accounts, keys):
+for rooms in (
+    log_in,
+    provider,
+    people,
+    releases,
+    runs,
+    specs,
+    answers,
+    tables,
+    calendar,
+    accounts,
+    keys,
+):
     desk.include_router(rooms.router)
 
 desk.add_middleware(Entrance)

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hallmark.flows.desk.hosts import answers_to, host_of
 from hallmark.flows.desk.intake import taken
 from hallmark.flows.desk.pages import message
-from hallmark.flows.desk.routes import BY_NO_PROGRAM, NEEDED, InPerson, LoggedIn, Open
+from hallmark.flows.desk.routes import BY_ITSELF, BY_NO_PROGRAM, NEEDED, InPerson, LoggedIn, Open
 from hallmark.flows.desk.visitor import Visitor, visitor_of
 from hallmark.schemas.visible import visible
 from hallmark.tasks.installation.secret_files import kept_secret
@@ -74,7 +74,9 @@ class Entrance:
             return None
         needed = needed_for(scope["method"], scope["path"])
         request = Request(scope)
-        visitor = await run_in_threadpool(_visitor, request)
+        visitor = await run_in_threadpool(
+            _visitor, request, used=_route_of(scope["method"], scope["path"]) not in BY_ITSELF
+        )
         scope.setdefault("state", {})["visitor"] = visitor
         if scope["method"] not in _SAFE_METHODS and not _is_from_here(request, visitor):
             return message(
@@ -171,7 +173,7 @@ def is_known(request: Request, login: str) -> bool:
     return bool(known == login)
 
 
-def _visitor(request: Request) -> Visitor | None:
+def _visitor(request: Request, *, used: bool) -> Visitor | None:
     kind, _, token = request.headers.get("Authorization", "").partition(" ")
     if kind:  # whoever sends one is a program, also if it is wrong
         found = bearer(token.strip()) if kind.lower() == "bearer" else None
@@ -180,7 +182,7 @@ def _visitor(request: Request) -> Visitor | None:
         who, name = found
         return Visitor(who, Actor(who.login, f"token {name}"))
     secret = request.cookies.get(_session_cookie())
-    running = None if secret is None else session(secret)
+    running = None if secret is None else session(secret, used=used)
     if running is None:
         return None
     return Visitor(running.person, Actor(running.person.login, "session"), running.csrf, secret)

@@ -42,6 +42,7 @@ _TEXTS = {
     ("POST", "/specs/{name}/columns"),
     ("POST", "/specs/check"),
     ("POST", "/specs/plan"),
+    ("POST", "/specs/alternative"),
 }
 _COPIES = 2  # of a table on the disk, while it is taken out of its form
 

@@ -17,9 +17,11 @@ from hallmark.tasks.installation.guesses import network_of
 from hallmark.tasks.people.actions import Actor, record
 from hallmark.tasks.people.directory import (
     LEAST_PASSWORD,
+    Person,
     PersonRefused,
     accept,
     authenticated,
+    change_password,
     invitation,
     people,
     person,
@@ -49,23 +51,14 @@ def log_in(
 ) -> Response:
     """Begin a session, or say that something is wrong, but not what."""
     login = login.strip().lower()
-    address = network_of("local" if request.client is None else request.client.host)
-    known = is_known(request, login)
-    if seconds := attempts.begin(login, address, known=known):
-        wait = math.ceil(seconds)
-        says = (
-            f"Too many attempts that were wrong, perhaps of others. Wait {wait} seconds, or use a "
-            "browser that you logged in with before; nothing was checked."
-        )
-        answer = _form(request, next, says, login, 429)
-        answer.headers["Retry-After"] = str(wait)
+    try:
+        somebody = _authenticated(request, login, password, code)
+    except _TooMany as error:
+        answer = _form(request, next, str(error), login, 429)
+        answer.headers["Retry-After"] = str(error.wait)
         return answer
-    somebody = authenticated(login, password, code)
     if somebody is None:
-        if person(login) is not None:  # else anybody could fill the log with names
-            record(Actor("somebody", "nobody"), "log-in-refused", login)
         return _form(request, next, "Login, password or code is wrong.", login, 401)
-    attempts.right(login, address, known=known)
     secret = begin(somebody, Actor(somebody.login, "password and code"))
     answer = RedirectResponse(within(next), 303)
     give_cookie(answer, secret, somebody)
@@ -115,6 +108,28 @@ def me(request: Request) -> Response:
     return _me(request)
 
 
+@router.post("/me/password")
+def new_password(
+    request: Request,
+    password: Annotated[str, Form(max_length=5000)],
+    again: Annotated[str, Form(max_length=5000)],
+    old: Annotated[str, Form(max_length=5000)],
+    code: Annotated[str, Form(max_length=20)],
+) -> Response:
+    """Choose another password; all other browsers of the person are logged out."""
+    visitor = logged_in(request)
+    if password != again:
+        raise PersonRefused("the two passwords differ; type the same one twice")
+    if _authenticated(request, visitor.person.login, old, code) is None:
+        raise PersonRefused(
+            "the old password or the code is wrong; a code counts once, so wait for the next"
+        )
+    change_password(visitor.person, password, by=visitor.actor)
+    answer = RedirectResponse("/me", 303)
+    give_cookie(answer, begin(visitor.person, visitor.actor), visitor.person)
+    return answer
+
+
 @router.post("/me/tokens")
 def new_token(
     request: Request,
@@ -134,6 +149,35 @@ def withdraw_own_token(request: Request, number: str) -> Response:
     visitor = logged_in(request)
     withdraw_token(number, by=visitor.actor, of=visitor.person.login)
     return RedirectResponse("/me", 303)
+
+
+class _TooMany(PersonRefused):
+    """Too many attempts were wrong; `wait` is the seconds until another is heard."""
+
+    def __init__(self, wait: int) -> None:
+        super().__init__(
+            f"Too many attempts that were wrong, perhaps of others. Wait {wait} seconds, or use a "
+            "browser that you logged in with before; nothing was checked."
+        )
+        self.wait = wait
+
+
+def _authenticated(request: Request, login: str, password: str, code: str) -> Person | None:
+    """Somebody who knows their password and shows a code; None where either is wrong.
+
+    Raises:
+        _TooMany: nothing was checked.
+    """
+    address = network_of("local" if request.client is None else request.client.host)
+    known = is_known(request, login)
+    if seconds := attempts.begin(login, address, known=known):
+        raise _TooMany(math.ceil(seconds))
+    somebody = authenticated(login, password, code)
+    if somebody is not None:
+        attempts.right(login, address, known=known)
+    elif person(login) is not None:  # else anybody could fill the log with names
+        record(Actor("somebody", "nobody"), "log-in-refused", login)
+    return somebody
 
 
 def _form(
@@ -170,4 +214,4 @@ def _invitation(request: Request, secret: str, says: str = "") -> Response:
 
 def _me(request: Request, made: str | None = None) -> Response:
     visitor = logged_in(request)
-    return page(request, "me", tokens=tokens(visitor.person.login), made=made)
+    return page(request, "me", tokens=tokens(visitor.person.login), made=made, least=LEAST_PASSWORD)

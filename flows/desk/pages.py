@@ -1,6 +1,7 @@
 """How the desk makes pages: templates, and what every page knows."""
 
 import secrets
+from collections.abc import Mapping
 from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache
@@ -16,9 +17,12 @@ from hallmark.flows.engine import engine_url
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.mechanisms.privacy.ledger.terms import decimals
 from hallmark.schemas.visible import visible
+from hallmark.tasks.forecast.time import TimeForecast
+from hallmark.tasks.forecast.verdict import WORDS
 from hallmark.tasks.installation.workspace import ledger_url
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.people.rights import Right
+from hallmark.tasks.rendering.wording import duration, percent
 
 _OWN = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; "
@@ -44,6 +48,15 @@ def _decimals(exact: str | Fraction) -> str:
     return decimals(Fraction(exact))
 
 
+def _share(share: float) -> str:
+    return percent(share, up=True)
+
+
+def _on_one_core(time: Mapping[str, Mapping[str, float]]) -> str:
+    """How long a release takes, of a plan's forecast."""
+    return duration(TimeForecast(**time).on(1))
+
+
 _templates = Environment(
     loader=PackageLoader("hallmark.flows.desk"),
     autoescape=select_autoescape(default=True),
@@ -55,6 +68,9 @@ _templates.filters["moment"] = _moment
 _templates.filters["decimals"] = _decimals
 _templates.filters["visible"] = visible
 _templates.filters["lines"] = _lines
+_templates.filters["share"] = _share
+_templates.filters["on_one_core"] = _on_one_core
+_templates.globals["uses"] = WORDS
 _templates.globals["Right"] = Right
 _templates.globals["static"] = assets.ADDRESS
 
@@ -92,7 +108,12 @@ def within(path: str) -> str:
 
 def part(template: str, **more: Any) -> HTMLResponse:
     """A part of a page, which a script of the page puts there."""
-    return HTMLResponse(_templates.get_template(f"{template}.html.j2").render(**more))
+    return HTMLResponse(rendered(template, **more))
+
+
+def rendered(template: str, **more: Any) -> str:
+    """The text of a part of a page."""
+    return _templates.get_template(f"{template}.html.j2").render(**more)
 
 
 def ledger() -> Ledger:

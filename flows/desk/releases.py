@@ -12,6 +12,7 @@ from fastapi import APIRouter, Form, HTTPException, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
 
 from hallmark.flows import engine
+from hallmark.flows.desk import runs
 from hallmark.flows.desk.pages import STAGED, ledger, page
 from hallmark.flows.desk.specs import prepared_draft
 from hallmark.flows.desk.visitor import logged_in
@@ -19,7 +20,7 @@ from hallmark.flows.going_on import go_on
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Approver, Waiting, known_as
 from hallmark.schemas.documents.decisions import Outcome, SignedDecision
-from hallmark.schemas.documents.manifest import REPORT_FILE
+from hallmark.schemas.documents.manifest import LABEL_FILE, REPORT_FILE
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.profile import Profile
 from hallmark.schemas.written import Line, Lines
@@ -86,22 +87,25 @@ def release_page(request: Request, release: str) -> Response:
     """A release: what it waits for and the form to decide, its history, documents and runs."""
     visitor, known = logged_in(request), profile()
     one = _release(release, ledger(), known)
-    reviews, runs = visitor.may(Right.REVIEW), engine.runs_of(release)
+    reviews, ordered = visitor.may(Right.REVIEW), engine.runs_of(release)
     waits = reviews and one.standing is not None
     decision = _to_decide(one, mends=visitor.mends) if waits else None
     return page(
         request,
         "release",
-        one=one,
+        **runs.standing(one, visitor, known),
         decision=decision,
         approvers=known.approvers,
         report=REPORT_FILE,
+        label=LABEL_FILE,
         spec=_kept_spec(one) if visitor.may(Right.PREPARE) else None,
         now=datetime.now(UTC).isoformat(timespec="seconds"),
         outcomes=_outcomes(one),
         files=published_files(one),
-        runs=runs,
-        stoppable=one.state in _GOING or any(run.under_way for run in runs),
+        runs=runs.history(release, ordered),
+        live=one.state in runs.MOVING,
+        seen=runs.seen(one),
+        stoppable=one.state in _GOING or any(run.under_way for run in ordered),
         server=engine.has_server(),
         comments=comments(release) if reviews else [],
         actions=actions(about=release) if reviews else [],

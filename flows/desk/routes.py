@@ -26,10 +26,12 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn | InPerson] = {
     ("POST", "/invitation/{secret}"): "open",
     ("POST", "/log-out"): "logged in",
     ("GET", "/me"): "logged in",
+    ("POST", "/me/password"): "in person",
     ("POST", "/me/tokens"): "in person",
     ("POST", "/me/tokens/{number}/withdraw"): "in person",
     ("GET", "/"): Right.SEE,
     ("GET", "/releases/{release}"): Right.SEE,
+    ("GET", "/releases/{release}/live"): Right.SEE,
     ("GET", "/releases/{release}/published/{name}"): Right.SEE,
     ("GET", "/calendar"): Right.SEE,
     ("GET", "/metrics"): Right.SEE,
@@ -57,6 +59,7 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn | InPerson] = {
     ("POST", "/specs/{name}/rules/remove"): Right.PREPARE,
     ("POST", "/specs/check"): Right.PREPARE,
     ("POST", "/specs/plan"): Right.PREPARE,
+    ("POST", "/specs/alternative"): Right.PREPARE,
     ("GET", "/schema/release-spec.json"): Right.PREPARE,
     ("POST", "/specs/{name}/validate"): Right.PREPARE,
     ("GET", "/specs/{name}/values"): Right.PREPARE,
@@ -86,6 +89,9 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn | InPerson] = {
     ("POST", "/people/tokens/{number}/withdraw"): Right.MANAGE,
 }
 """By method and path. HEAD asks for what GET does."""
+
+BY_ITSELF = frozenset({("GET", "/releases/{release}/live")})
+"""What pages ask for by themselves, which keeps nobody logged in who has gone."""
 
 BY_NO_PROGRAM = frozenset({"in person", Right.MANAGE})
 """What an access token is never enough for: whoever finds one must not make themselves others that

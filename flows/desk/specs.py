@@ -2,7 +2,6 @@
 shown beside their plan and the price of other epsilons."""
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +26,7 @@ from hallmark.schemas.table_sections import format_by_name
 from hallmark.schemas.yaml_document import Unreadable
 from hallmark.tasks.check import ordering_check, standing, values_page
 from hallmark.tasks.forecast.summary import plan_summary
-from hallmark.tasks.forecast.verdict import Alternative, in_words, sweep
+from hallmark.tasks.forecast.verdict import in_words, sweep
 from hallmark.tasks.installation.disk import UPLOAD, allowed, size_in_words
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import whole
@@ -38,6 +37,7 @@ from hallmark.tasks.planning.looks import refuse_used_up
 from hallmark.tasks.planning.places import checked_spec, specs_folder, tables_folder
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.prepared import Prepared
+from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.planning.skeletons import skeleton
 from hallmark.tasks.planning.uploads import Place, ordering_from, places
 from hallmark.tasks.sources.look import look
@@ -105,7 +105,7 @@ def check(text: Text, name: Annotated[str, Body()] = "") -> Response:
 
 
 @router.post("/specs/plan")
-def plan(text: Text, epsilons: Annotated[list[str], Body()] = []) -> Response:  # noqa: B006
+def plan(text: Annotated[str, Body(max_length=drafts.MOST_SPEC, embed=True)]) -> Response:
     """What a release of the spec will cost and how good it will be, as a part of the page."""
     with drafts.drafted(text) as draft:
         refuse_beyond(draft)
@@ -114,9 +114,25 @@ def plan(text: Text, epsilons: Annotated[list[str], Body()] = []) -> Response:  
         shown = set(prepared.spec.warnings())  # by the editor's own check
         summary["warnings"] = [one for one in summary["warnings"] if one not in shown]
         summary["warnings"] += about_balance(prepared.spec, found)
-        others = list(sweep(prepared, [_epsilon(one) for one in epsilons]))
         file = standing(prepared.spec, tables_folder())
-    return part("plan", plan=summary, left=found.words, bars=list(_bars(others)), file=file)
+    return part("plan", plan=summary, left=found.words, file=file)
+
+
+@router.post("/specs/alternative")
+def alternative(text: Text, epsilon: Annotated[str, Body(max_length=40)]) -> Response:
+    """What another epsilon would bring, with all else as the spec says, as a row of the page."""
+    wanted = _epsilon(epsilon)
+    with drafts.drafted(text) as draft:
+        refuse_beyond(draft)
+        prepared = prepared_draft(draft)
+        (one,) = sweep(prepared, [wanted])
+    return part(
+        "alternative",
+        one=one,
+        needs=len(prepared.spec.needs),
+        bound=max((told.bound for told in one.told), default=None),
+        words=one.refusal or in_words(one.told),
+    )
 
 
 @router.get("/specs/{name}")
@@ -222,19 +238,6 @@ def _loaded(text: str) -> ReleaseSpec | None:
     return None
 
 
-def _bars(others: list[Alternative]) -> Iterator[dict[str, Any]]:
-    """The largest certified bound at every epsilon, as a share of the largest of all."""
-    bounds = [max((told.bound for told in one.told), default=0.0) for one in others]
-    most = max(bounds, default=0.0) or 1.0
-    for one, bound in zip(others, bounds, strict=True):
-        yield {
-            "epsilon": f"{float(one.epsilon):g}",
-            "bound": bound,
-            "share": 100 * bound / most,
-            "words": one.refusal or in_words(one.told),
-        }
-
-
 def prepared_draft(draft: Path) -> Prepared:
     """A spec of the desk as a run would prepare it.
 
@@ -247,6 +250,11 @@ def prepared_draft(draft: Path) -> Prepared:
         problems = [_problem(line, draft) for line in error.problems]
         lines = "\n".join(f"{one['key']}: {one['message']}" for one in problems)
         raise SafeError(f"the spec is not complete yet:\n{lines}") from None
+    except PlanRefused as error:
+        problem = _problem(str(error), draft)
+        at = "" if problem["line"] is None else f"line {problem['line']}: "
+        key = f"{problem['key']}: " if problem["key"] else ""
+        raise SafeError(f"there can be no such release. {at}{key}{problem['message']}") from None
 
 
 def looked_at(name: str, template: str) -> None:

@@ -22,7 +22,6 @@ from typing import Literal
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
 
 from hallmark.mechanisms.arrays import AnyCodes, Floats, Integers
 from hallmark.mechanisms.blocks.family import Family
@@ -193,6 +192,8 @@ def solve(program: Program, *, time_limit: float = 120.0) -> Weights:
     below = sparse.block_array([[sparse.csr_array((1, size)), *row[1:]] for row in cost_rows])
     objective = np.zeros(size + sum(flows) + 1)
     objective[-1] = 1.0
+    from scipy.optimize import linprog  # here, as it takes long to import
+
     found = linprog(
         objective,
         A_ub=below.tocsr(),

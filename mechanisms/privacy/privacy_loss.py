@@ -1,8 +1,8 @@
 """Numerical composition by privacy loss distributions (PLDs), through dp-accounting.
 
 Claim.   `epsilon_at_most` is an upper bound on the epsilon of the adaptive composition of the
-         events, `epsilon_at_least` a lower bound on the largest epsilon among mechanisms that the
-         events describe.
+         events, `deltas_at_most` one on its deltas, `epsilon_at_least` a lower bound on the
+         largest epsilon among mechanisms that the events describe.
 Source.  A pair of laws that dominates a mechanism may replace it in any adaptive composition: Zhu,
          Dong, Wang (2022), arXiv:2106.08567, Theorem 10. Upper bounds are discretised by
          connecting the dots (Doroshenko et al., 2022, arXiv:2207.04380), which on a grid of mesh h
@@ -66,8 +66,23 @@ def epsilon_at_most(composition: tuple[Event, ...], delta: Fraction) -> float:
     usable = float_below(delta) * (1 - _RELATIVE_SLACK) - _SLACK
     if usable <= 0 or not all(map(_has_pair, composition)):
         return inf
-    parts = list(_pessimistic(composition, _mesh(composition, _POINTS_ABOVE)))
-    return float(_compose(parts).get_epsilon_for_delta(usable)) * (1 + _SLACK)
+    return float(_dominating(composition).get_epsilon_for_delta(usable)) * (1 + _SLACK)
+
+
+@lru_cache(maxsize=256)
+def deltas_at_most(
+    composition: tuple[Event, ...], epsilons: tuple[float, ...]
+) -> tuple[float, ...] | None:
+    """Upper bounds on delta at each epsilon, none below 0; None if no dominating pair is known."""
+    if not all(map(_has_pair, composition)):
+        return None
+    found = _dominating(composition).get_delta_for_epsilon(list(epsilons))
+    return tuple(float(delta) * (1 + _RELATIVE_SLACK) + _SLACK for delta in found)
+
+
+def _dominating(composition: tuple[Event, ...]) -> _Distribution:
+    """Loss distribution of a pair that dominates the composition."""
+    return _compose(list(_pessimistic(composition, _mesh(composition, _POINTS_ABOVE))))
 
 
 @lru_cache(maxsize=1024)

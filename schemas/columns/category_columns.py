@@ -45,6 +45,11 @@ Categories = Annotated[
 class CategoryColumn(BaseColumn):
     """The keys shared by columns of categories; `columns.columns` lists the types in a spec."""
 
+    _fewer: ClassVar[str] = (
+        "give the table a coarser code, such as the first digits of this one, and list that; or "
+        "leave the column out, under data.ignore"
+    )
+
     categories: Categories = Field(min_length=1)
     """the public list of codes exactly as in the file: a list, a mapping {code: label}, or {file:
     codes.csv} with the columns code and, optionally, label"""

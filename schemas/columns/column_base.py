@@ -1,7 +1,7 @@
 """Columns of every type: a description, a rule for nulls, and the source of their bounds."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, WithJsonSchema
 
@@ -41,6 +41,8 @@ class BoundSource(Section):
 
 class BaseColumn(Section):
     """The keys shared by columns of every type."""
+
+    _fewer: ClassVar[str] = "use fewer and wider cells"
 
     description: str = ""
     """what the column holds, in words"""
@@ -98,5 +100,5 @@ class BaseColumn(Section):
             yield Problem(
                 path,
                 f"makes {self.levels + self.nulls} cells, but a column has at most {MAX_CELLS}; "
-                "use fewer and wider cells",
+                f"{self._fewer}",
             )

@@ -58,7 +58,7 @@ class Guarantee(PublicSection):
     ] = NOT_RECORDED
     curve: Annotated[
         tuple[tuple[float, float], ...],
-        Shown("Delta at other epsilons (epsilon, delta)", unit="probability"),
+        Shown("Pairs that hold at once (epsilon, delta)", unit="probability"),
     ] = ()
     curve_note: Annotated[str, Shown("Other readings of the same noise")] = ""
     groups: Annotated[tuple[GroupFactor, ...], Shown("Several units together")] = ()

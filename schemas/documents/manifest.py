@@ -29,6 +29,7 @@ CERTIFICATE_FILE = "certificate.json"
 REPORT_FILE = "audit-report.html"
 RECORD_FILE = "audit-report.json"
 PEOPLE_FILE = "for-people.html"
+LABEL_FILE = "privacy-label.svg"
 REGISTRY_FILE = "registry.json"
 README_FILE = "README.md"  # for data users
 DICTIONARY_FILE = "data-dictionary.json"

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from hallmark.mechanisms.privacy.accountant import bracket
+from hallmark.mechanisms.privacy.trade_off import trade_off
 from hallmark.schemas.needs import Need
 from hallmark.schemas.promise import promised
 from hallmark.schemas.rules.rule_syntax import Determines
@@ -31,6 +32,7 @@ def plan_summary(prepared: Prepared, needs: Sequence[Need] = ()) -> dict[str, An
     forecast = plan.forecast()
     told = verdicts(prepared, forecast)
     proven = bracket(plan.events, spec.privacy.delta)
+    attacks = trade_off(plan.events, plan.budget)
     return {
         "release": spec.release,
         "title": spec.title,
@@ -45,6 +47,11 @@ def plan_summary(prepared: Prepared, needs: Sequence[Need] = ()) -> dict[str, An
             "delta": str(spec.privacy.delta),
             "proven_epsilon": [proven.lower, proven.upper],
             "cross_check_epsilon": proven.second,
+        },
+        "attacks": {
+            "best_guess": attacks.best_guess(),
+            "best_guess_of_four": attacks.best_guess(4),
+            "of_one_percent": attacks.power(0.01),
         },
         "expected_records": plan.expected_records,
         "parameters": dict(plan.parameters),

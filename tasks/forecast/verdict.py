@@ -17,6 +17,8 @@ from hallmark.mechanisms.certificates.distances import expected_shares
 from hallmark.mechanisms.contract import Forecast
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.domain.totals import PublicTotal
+from hallmark.mechanisms.privacy.trade_off import trade_off
+from hallmark.tasks.forecast.needs import need_forecasts
 from hallmark.tasks.planning.prepare import at_epsilon
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.requested import PlanRefused
@@ -125,12 +127,16 @@ class Alternative:
         expected_error: forecast of the loss that the mechanism forecasts; None where the plan is
             refused.
         told: what could be certified.
+        best_guess: how often the best attack on one unit is right, where a coin is in half.
+        needs_met: how many of the spec's needs are met or expected to be.
         refusal: why there is no plan.
     """
 
     epsilon: Fraction
     expected_error: float | None = None
     told: tuple[Verdict, ...] = ()
+    best_guess: float | None = None
+    needs_met: int = 0
     refusal: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -140,6 +146,8 @@ class Alternative:
             "expected_error": self.expected_error,
             "verdicts": [asdict(one) for one in self.told],
             "verdict": in_words(self.told),
+            "best_guess": self.best_guess,
+            "needs_met": self.needs_met,
             "refusal": self.refusal,
         }
 
@@ -153,7 +161,13 @@ def sweep(prepared: Prepared, epsilons: Iterable[Fraction]) -> Iterator[Alternat
             yield Alternative(epsilon, refusal=str(error))
             continue
         forecast = other.plan.forecast()
-        yield Alternative(epsilon, forecast.expected_error, tuple(verdicts(other, forecast)))
+        yield Alternative(
+            epsilon,
+            forecast.expected_error,
+            tuple(verdicts(other, forecast)),
+            trade_off(other.plan.events, other.plan.budget).best_guess(),
+            sum(one.satisfied for one in need_forecasts(other, other.spec.needs)),
+        )
 
 
 def _name(one: Verdict) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from secrets import token_hex
-from typing import Any
+from typing import Any, get_args
 
 from hallmark.mechanisms.privacy.ledger.ledger import Entry, Ledger
 from hallmark.schemas.documents.approvals import Approver, GateName, Role, Waiting, known_as
@@ -131,6 +131,32 @@ def standing(
         blocking=tuple(blocking),
         tables_shown=history.tables_shown,
     )
+
+
+def could_approve(
+    history: History, there: Standing, approvers: Sequence[Approver]
+) -> dict[Role, tuple[str, ...]]:
+    """Who may still give the approvals that are missing, by role.
+
+    That is who has the role in the profile, did not start the release, and decided at no gate of it
+    whose decisions hold.
+    """
+    spoken = {
+        known_as(signed.decision.person)
+        for gate in get_args(GateName)
+        if (now := history.at(gate)) is not None
+        for signed in now.last_words.values()
+    }
+    return {
+        role: tuple(
+            one.name
+            for one in approvers
+            if role in one.roles
+            and known_as(one.name) not in spoken
+            and (one.login is None or known_as(one.login) not in history.starters)
+        )
+        for role in there.missing
+    }
 
 
 def open_gate(

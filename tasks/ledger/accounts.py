@@ -110,7 +110,8 @@ def no_account(spec: ReleaseSpec) -> str:
     person = "" if privacy.person is None else f"--person {privacy.person} "
     return (
         f"population.account: the ledger has no account {account!r}; correct the name, or let "
-        "whoever is responsible for these people's budget open it: hallmark ledger open "
+        "whoever is responsible for these people's budget open it, on the page Accounts of the "
+        "desk or by: hallmark ledger open "
         f"{account} --epsilon CAP --delta CAP --neighbours {privacy.neighbours} "
         f"--max-records {privacy.max_records} {person}--reason WHY"
     )

@@ -43,6 +43,7 @@ ActionName = Literal[
     "roles-changed",
     "person-left",
     "invited",
+    "password-changed",
     "invitation-accepted",
     "token-made",
     "token-withdrawn",

@@ -268,6 +268,28 @@ def authenticated(login: str, password: str, code: str) -> Person | None:
         return _person(row)
 
 
+def change_password(who: Person, password: str, *, by: Actor) -> None:
+    """Give somebody another password; whoever was logged in as this person is logged out.
+
+    That it is the person who asks, the caller has seen (`authenticated`).
+
+    Raises:
+        PersonRefused: the password is too short or too easily guessed, or they have none.
+    """
+    _refuse_weak(password, who)
+    with _HASHING:
+        hashed = _hasher().hash(password)
+    with writing() as connection:
+        changed = connection.execute(
+            "UPDATE people SET password = ? WHERE login = ? AND password IS NOT NULL",
+            (hashed, who.login),
+        )
+        if changed.rowcount == 0:
+            raise PersonRefused(f"{who.login} has no password here; a provider vouches for them")
+        connection.execute("DELETE FROM sessions WHERE login = ?", (who.login,))
+        record(by, "password-changed", who.login, within=connection)
+
+
 def vouched_for(subject: str, login: str) -> Person | None:
     """Somebody whom the provider of identities vouches for; None where nobody added them.
 

@@ -65,14 +65,18 @@ def begin(who: Person, by: Actor) -> str:
     return secret
 
 
-def session(secret: str) -> Session | None:
-    """The session of a browser that sends this; None where there is none any more."""
+def session(secret: str, *, used: bool = True) -> Session | None:
+    """The session of a browser that sends this; None where there is none any more.
+
+    Args:
+        used: whether somebody uses it, rather than a page by itself.
+    """
     digest, now = digest_of(secret), time.time()
     with reading() as connection:
         row = connection.execute("SELECT * FROM sessions WHERE digest = ?", (digest,)).fetchone()
     if row is None or now - row["began"] > LONGEST or now - row["seen"] > IDLE:
         return None
-    if now - row["seen"] > _NOTED_EVERY:
+    if used and now - row["seen"] > _NOTED_EVERY:
         with writing() as connection:
             connection.execute("UPDATE sessions SET seen = ? WHERE digest = ?", (now, digest))
     who = person(row["login"])

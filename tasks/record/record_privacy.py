@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from fractions import Fraction
-from math import inf
 
-from hallmark.mechanisms.privacy.accountant import bracket, epsilon, pure_epsilon, rho
+from hallmark.mechanisms.privacy.accountant import bracket, pure_epsilon, rho
 from hallmark.mechanisms.privacy.events import events_to_json
 from hallmark.mechanisms.privacy.ledger.ledger import AccountState, Entry
 from hallmark.mechanisms.privacy.rounding import decimal_above
+from hallmark.mechanisms.privacy.trade_off import trade_off
 from hallmark.schemas.about import Tuning
 from hallmark.schemas.documents.audit_privacy import (
     Account,
@@ -32,8 +32,6 @@ from hallmark.tasks.reserve import RELEASE_FLOW
 _RHO_DIGITS = 12  # rounded up; the exact sum of different noises may have hundreds
 _EPSILON_DIGITS = 4  # of what an account comes to, rounded up
 _GROUPS = (1, 2, 4, 8)  # units together
-_OTHER_DELTAS = (Fraction(1, 10**4), Fraction(1, 100), Fraction(100))  # times the claim's
-_LARGEST_DELTA = Fraction(1, 10)  # above it a reading says nothing
 
 
 def guarantee(run: Executed) -> Guarantee:
@@ -42,7 +40,6 @@ def guarantee(run: Executed) -> Guarantee:
     claim = promised(spec)
     proven = bracket(run.events, spec.privacy.delta)
     pure = pure_epsilon(run.events) is not None
-    curve, note = _curve(run, claim, proven.upper)
     return Guarantee(
         claim=claim,
         variant="pure differential privacy" if pure else "approximate differential privacy",
@@ -53,8 +50,8 @@ def guarantee(run: Executed) -> Guarantee:
         bracket=(proven.lower, proven.upper),
         cross_check=f"epsilon at most {proven.second:.6g} by {proven.second_method}; "
         "computed independently, it confirms no digit, and must not lie below the lower bound",
-        curve=curve,
-        curve_note=note,
+        curve=trade_off(run.events, run.prepared.plan.budget).points,
+        curve_note=_about_curve(run),
         groups=tuple(
             GroupFactor(units=units, epsilon=group_epsilon, delta=group_delta)
             for units in _GROUPS
@@ -80,20 +77,10 @@ def _delta_in_context(run: Executed, claim: PrivacyClaim) -> str:
     return f"delta times {what} is {float(claim.delta * number):.3g}"
 
 
-def _curve(
-    run: Executed, claim: PrivacyClaim, proven: float
-) -> tuple[tuple[tuple[float, float], ...], str]:
-    """Epsilon at other deltas, by the accountant; and what is to be known of that."""
-    if claim.is_pure:
-        return (), "at every delta, epsilon is at most the one claimed"
+def _about_curve(run: Executed) -> str:
     if any(event.adaptive for event in run.events):
-        return (), "not given: noise was chosen after seeing answers, so only the budget is proved"
-    points = [(proven, float(claim.delta))]
-    for delta in (float(claim.delta * times) for times in _OTHER_DELTAS):
-        if 0 < delta <= _LARGEST_DELTA and (at := epsilon(run.events, Fraction(delta))) < inf:
-            points.append((at, delta))
-    points.sort(key=lambda point: point[1])
-    return tuple(points), "the accountant's bounds for the events charged, at other deltas"
+        return "noise was chosen after seeing answers, so the budget alone is proved"
+    return "the accountant's bounds for the events charged, at other epsilons"
 
 
 def _unprotected(run: Executed) -> Iterator[UnprotectedFact]:

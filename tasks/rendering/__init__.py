@@ -2,12 +2,19 @@
 
 from hallmark.schemas.documents.audit_report import FIRST_FORMAT, AuditRecord
 from hallmark.schemas.documents.data_dictionary import DataDictionary
-from hallmark.schemas.documents.manifest import PEOPLE_FILE, README_FILE, REGISTRY_FILE, REPORT_FILE
+from hallmark.schemas.documents.manifest import (
+    LABEL_FILE,
+    PEOPLE_FILE,
+    README_FILE,
+    REGISTRY_FILE,
+    REPORT_FILE,
+)
 from hallmark.tasks.rendering.html import (
     render_audit_report,
     render_for_people,
     render_internal_review,
 )
+from hallmark.tasks.rendering.label import privacy_label
 from hallmark.tasks.rendering.loading import loading_scripts
 from hallmark.tasks.rendering.readme import render_readme
 from hallmark.tasks.rendering.registry import render_registry_record
@@ -28,6 +35,7 @@ def rendered_files(record: AuditRecord) -> dict[str, bytes]:
     if record.format == FIRST_FORMAT:  # which had nothing but the report
         return report
     report[PEOPLE_FILE] = render_for_people(record).encode()
+    report[LABEL_FILE] = privacy_label(record).encode()
     if not record.is_rehearsal:  # which no registry may list
         report[REGISTRY_FILE] = render_registry_record(record)
     return report

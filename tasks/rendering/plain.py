@@ -9,10 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from hallmark.mechanisms.privacy.trade_off import TradeOff
+from hallmark.schemas.documents.audit_privacy import Guarantee
 from hallmark.schemas.documents.audit_report import AuditRecord
 from hallmark.schemas.documents.certificate import CertifiedFile
 from hallmark.schemas.documents.labels import NOT_RECORDED
 from hallmark.schemas.documents.privacy_claim import Amount, PrivacyClaim
+from hallmark.tasks.rendering.attacks import attacks_on
 from hallmark.tasks.rendering.wording import amount, exact, number, percent
 
 _EXP_LIMIT = 25  # exp of more than this is "more than ten billion", without digits
@@ -59,10 +62,10 @@ def exceptions_in_words(record: AuditRecord) -> list[str]:
 
 def for_people(record: AuditRecord) -> tuple[Topic, ...]:
     """The whole page for a person in the data."""
-    claim, identity = record.guarantee.claim, record.identity
+    identity = record.identity
     before, now = record.account.previously_spent, record.account.this_release
     total = Amount(epsilon=before.epsilon + now.epsilon, delta=before.delta + now.delta)
-    promises = plain_language(claim, total, exceptions_in_words(record))
+    promises = plain_language(record.guarantee, total, exceptions_in_words(record))
     published, *others = promises
     if record.utility.certificate.file is not None:
         published = Topic(published.question, tuple(_certified(record.utility.certificate.file)))
@@ -119,10 +122,11 @@ def _done(record: AuditRecord) -> Iterator[str]:
 
 def _disclosure_control(record: AuditRecord) -> Iterator[str]:
     claim, noise = record.guarantee.claim, record.mechanism.noise
-    guess = percent(best_guess(claim.epsilon, claim.delta), 3, up=True)
+    attacks = attacks_on(record.guarantee)
+    guess = percent(attacks.best_guess(), 3, up=True)
     # Changing a value in a record is one replacement, but two steps of adding or removing.
     steps = 1 if claim.neighbours == "replace_one" else 2
-    detail = percent(best_guess(*claim.for_group(steps)), 3, up=True)
+    detail = percent(attacks.best_guess(steps), 3, up=True)
     if record.utility.certificate.file is None:
         yield (
             "Identification: no published row is anybody's record, so there is no row in which to "
@@ -180,33 +184,22 @@ def odds_factor(epsilon: Fraction) -> str:
     return number(math.exp(float(epsilon)) * (1 + 1e-12), 3, up=True)
 
 
-def best_guess(epsilon: Fraction, delta: Fraction | float) -> float:
-    """Largest chance of telling apart two equally likely tables that are (epsilon, delta)-close.
-
-    Source: Kairouz, Oh, Viswanath (2015), "The composition theorem for differential privacy",
-    arXiv:1311.0776, Theorem 2.1: false alarm + exp(epsilon) * miss >= 1 - delta, and the same with
-    the two exchanged, so that both errors average to at least (1 - delta) / (1 + exp(epsilon)).
-    """
-    if epsilon > _EXP_LIMIT:
-        return 1.0
-    return 1 - (1 - float(delta)) / (1 + math.exp(epsilon))
-
-
 def plain_language(
-    claim: PrivacyClaim, total: Amount, exceptions: Sequence[str]
+    guarantee: Guarantee, total: Amount, exceptions: Sequence[str]
 ) -> tuple[Topic, ...]:
     """Questions and answers about the risk of a person in the data.
 
     Args:
-        claim: the release's claim.
+        guarantee: of the release.
         total: what all releases of the account so far, this one included, have spent.
         exceptions: sentences about facts revealed or used outside the guarantee.
     """
+    claim, attacks = guarantee.claim, attacks_on(guarantee)
     return (
         Topic("What was published?", tuple(_published())),
         Topic("What is promised to you?", tuple(_promise(claim))),
-        Topic("How strong is that?", tuple(_strength(claim))),
-        Topic("What is not promised?", tuple(_limits(claim, exceptions))),
+        Topic("How strong is that?", tuple(_strength(claim, attacks))),
+        Topic("What is not promised?", tuple(_limits(claim, attacks, exceptions))),
         Topic("And together with other releases?", tuple(_together(claim, total))),
     )
 
@@ -258,8 +251,8 @@ def _promise(claim: PrivacyClaim) -> Iterator[str]:
         )
 
 
-def _strength(claim: PrivacyClaim) -> Iterator[str]:
-    guess = best_guess(claim.epsilon, claim.delta)
+def _strength(claim: PrivacyClaim, attacks: TradeOff) -> Iterator[str]:
+    guess = attacks.best_guess()
     pair = (
         "which of two records, equally likely beforehand, was yours"
         if claim.neighbours == "replace_one"
@@ -272,13 +265,14 @@ def _strength(claim: PrivacyClaim) -> Iterator[str]:
         f"guess is right in 50 % of cases. With the release, even the best attack is right in at "
         f"most {percent(guess, 3, up=True)}."
     )
-    if claim.epsilon <= _EXP_LIMIT:
-        factor = odds_factor(claim.epsilon)
-        start = "In odds: " if claim.is_pure else "In odds, leaving the slack aside: "
-        yield (
-            f"{start}a suspicion at odds of 1 to 100 can rise to at most {factor} to 100, or fall "
-            f"to 1 to {number(100 * math.exp(float(claim.epsilon)), 3, up=True)}."
-        )
+    replaced = claim.neighbours == "replace_one"
+    yours = "your records" if claim.unit == "person" else "your record"
+    few, some = (number(1000 * attacks.power(chance), 3, up=True) for chance in (0.01, 0.1))
+    yield (
+        "Whatever is guessed about you: an attack that would be right in 10 of 1,000 cases with "
+        f"{'others in place of' if replaced else 'a table that lacks'} {yours} is right in at most "
+        f"{few} of 1,000, and one that would be right in 100 in at most {some}."
+    )
     if guess > 0.99:
         yield (
             "At this epsilon the promise by itself excludes little. Confidence that people are "
@@ -292,17 +286,17 @@ def _strength(claim: PrivacyClaim) -> Iterator[str]:
         )
 
 
-def _limits(claim: PrivacyClaim, exceptions: Sequence[str]) -> Iterator[str]:
+def _limits(claim: PrivacyClaim, attacks: TradeOff, exceptions: Sequence[str]) -> Iterator[str]:
     yield (
         "The release is meant to teach something about the population. If it shows, for example, "
         "that a trade harms the lungs, people may conclude that about everybody in the trade, "
         "whether or not they are in the table."
     )
     group = "persons" if claim.unit == "person" else "records"
-    epsilon, _ = claim.for_group(4)
     yield (
         f"Facts shared by a group, such as a household, are protected less than those of one of "
-        f"its {group}: for four, the factor is {odds_factor(epsilon)}."
+        f"its {group}: for four, the best attack is right in at most "
+        f"{percent(attacks.best_guess(4), 3, up=True)} of cases where a coin is right in 50 %."
     )
     if exceptions:
         yield "Not covered by the promise, because revealed or used exactly: " + " ".join(

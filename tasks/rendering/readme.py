@@ -13,6 +13,7 @@ from hallmark.schemas.documents.manifest import (
     ANSWERS_FILE,
     CERTIFICATE_FILE,
     DICTIONARY_FILE,
+    LABEL_FILE,
     MANIFEST_FILE,
     MEASUREMENTS_FILE,
     PEOPLE_FILE,
@@ -72,6 +73,7 @@ def _files(record: AuditRecord, dictionary: DataDictionary) -> Iterator[tuple[st
     yield DICTIONARY_FILE, "every column: domain, labels, error bound; for programs"
     yield CERTIFICATE_FILE, "the bounds with their terms and assumptions; for programs"
     yield REPORT_FILE, "how the release was made, and what it promises; for reviewers"
+    yield LABEL_FILE, "what is promised, on one card"
     yield PEOPLE_FILE, "what the release means for a person in the data"
     yield SPEC_FILE, "the spec: what was asked for"
     yield MANIFEST_FILE, "all files with their digests; signed"

@@ -25,6 +25,7 @@ from hallmark.mechanisms.privacy.events import (
     ExponentialMechanism,
     events_from_json,
 )
+from hallmark.mechanisms.privacy.trade_off import unproved
 from hallmark.schemas.documents.audit_report import FORMAT, AuditRecord
 from hallmark.schemas.documents.certificate import CertificateFile, CertifiedFile
 from hallmark.schemas.documents.data_dictionary import DataDictionary
@@ -370,8 +371,12 @@ def _event_faults(record: AuditRecord) -> Iterator[str]:
     except (KeyError, TypeError, ValueError) as error:
         yield f"they cannot be read ({error})"
         return
-    if not fits(events, Budget(epsilon=claim.epsilon, delta=claim.delta)):
+    budget = Budget(epsilon=claim.epsilon, delta=claim.delta)
+    if not fits(events, budget):
         yield f"they cost more than epsilon {claim.epsilon}, delta {claim.delta}"
+        return
+    for epsilon, delta in unproved(record.guarantee.curve, events, budget):
+        yield f"they allow more at epsilon {epsilon:.6g} than delta {delta:.6g}, as is said"
 
 
 def _data_faults(path: Path, dictionary: DataDictionary) -> Iterator[str]:

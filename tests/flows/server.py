@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -211,11 +212,14 @@ def need_postgres() -> None:
 
 @contextmanager
 def browser(chromium: str) -> Iterator[Browser]:
-    """A headless browser."""
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield running
-        running.close()
+    """A headless browser, whose temporary files have short names: its sockets' are limited."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as short, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", short)
+        with sync_playwright() as playwright:
+            running = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+            patch.undo()
+            yield running
+            running.close()
 
 
 def accept(page: Page, address: str) -> None:

@@ -144,7 +144,7 @@ def prepare(steward: Page, folder: Path) -> None:
     steward.set_input_files("#spec", folder / "survey.yaml")
     steward.get_by_role("button", name="Begin").click()
     steward.get_by_role("button", name="Show the plan").click()
-    expect(steward.locator("#plan")).to_contain_text("At other epsilons", timeout=1000 * SECONDS)
+    expect(steward.locator("#others")).to_contain_text("At other epsilons", timeout=1000 * SECONDS)
     at(steward, "survey")
 
 

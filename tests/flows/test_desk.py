@@ -358,7 +358,9 @@ def test_what_runs_or_was_ordered_can_be_stopped_and_nothing_else(
     client: TestClient, home: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (specs_folder() / "mine.yaml").write_text("release: mine\n")
-    rehearsal = engine.EngineRun("calm-owl", "Running", None, None, under_way=True)
+    rehearsal = engine.EngineRun(
+        "1", "calm-owl", "rehearsal", "Running", None, None, under_way=True
+    )
 
     def can_be_stopped() -> bool:
         return "Stop its runs" in client.get("/releases/mine").text

@@ -245,7 +245,7 @@ def test_a_template_is_checked_and_planned_as_of_this_month(client: TestClient, 
         "that"
     ]
     example.open_account()
-    plan = client.post("/specs/plan", json={"text": text, "epsilons": []})
+    plan = client.post("/specs/plan", json={"text": text})
     assert plan.status_code == 200, plan.text
 
 

@@ -76,7 +76,12 @@ DEEDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "/specs/{name}/remove": ("pathlib.Path.unlink", "spec-removed", {}),
 }  # fmt: skip
-NOTHING_CHANGES = {"/specs/check", "/specs/plan", "/tables/{kind}/{name}/look"}
+NOTHING_CHANGES = {
+    "/specs/check",
+    "/specs/plan",
+    "/specs/alternative",
+    "/tables/{kind}/{name}/look",
+}
 IN_ONE_TRANSACTION = {"/releases/{release}/comments"}  # with their entry, in the file of people
 
 

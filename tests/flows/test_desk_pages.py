@@ -19,17 +19,20 @@ from playwright.sync_api import Browser, Page, expect
 
 from hallmark.flows.desk import desk
 from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused
+from hallmark.tasks.installation.progress import announce
 from hallmark.tasks.installation.workspace import Workspace
 from hallmark.tasks.people import directory
 from hallmark.tasks.people.actions import record
 from hallmark.tasks.people.database import writing
 from hallmark.tasks.people.rights import Role
 from hallmark.tasks.planning.places import specs_folder, tables_folder
+from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.uploads import Place, keep
 from hallmark.tasks.runs import RunStatus
 from tests import example, messy
 from tests.flows.people import PASSWORD, TEST, introduce, join
 from tests.flows.services import SECONDS
+from tests.flows.test_desk_runs import running, tell
 
 pytestmark = pytest.mark.service
 expect.set_options(timeout=1000 * SECONDS)
@@ -352,7 +355,12 @@ def test_a_steward_makes_the_spec_of_an_own_table_without_a_shell(
         text,
     )
     page.get_by_role("button", name="Show the plan").click()
-    expect(page.locator("#plan")).to_contain_text("At other epsilons")
+    expect(page.locator("#plan")).to_contain_text("Column by column")
+    expect(page.locator("#others tbody tr")).to_have_count(5)
+    page.locator("#epsilon").press("End")
+    expect(page.locator("#at-epsilon")).to_contain_text("ε: 4; Best attack right:")
+    expect(page.locator("tr.chosen")).to_have_count(1)
+    assert Axe().run(page).violations_count == 0
     with page.expect_navigation():
         page.get_by_role("button", name="Save").click()
     assert page.locator("#text").input_value().strip() == text.strip()
@@ -381,3 +389,23 @@ def test_pages_of_two_hundred_releases_are_quick(site: Site, chrome: Browser) ->
     page.goto(site.url)
     print(f"200 releases: {time.monotonic() - began:.3f} s")
     assert page.get_by_role("row").count() == 204
+
+
+def test_a_page_follows_a_run_and_keeps_what_is_being_written(chrome: Browser, site: Site):
+    page = enter(chrome, site, Role.OPERATOR)
+    stands = page.get_by_label("Where it stands")
+    with running(prepare(site.folder / "failed" / "spec.yaml")):
+        page.goto(f"{site.url}/releases/failed")
+        expect(stands).to_contain_text("generate (6 of 11)")
+        time.sleep(1)  # progress is kept once a second
+        tell("generate", 0.8, "drawing records")
+        expect(stands).to_contain_text("drawing records")
+        announce("certify")
+        expect(stands).to_contain_text("certify (7 of 11)")
+        assert Axe().run(page).violations_count == 0
+        page.fill("#text", "is this long?")
+    expect(page.get_by_role("alert")).to_contain_text("More than this has changed")
+    assert page.input_value("#text") == "is this long?"
+    page.reload()
+    expect(stands).not_to_contain_text("certify")
+    assert not page.faults  # type: ignore[attr-defined]

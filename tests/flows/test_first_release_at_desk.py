@@ -59,7 +59,7 @@ def test_a_table_is_released_from_the_browser_alone(
     page.set_input_files("#spec", written_for_the_desk(spec, tmp_path))
     page.get_by_role("button", name="Begin").click()
     page.get_by_role("button", name="Show the plan").click()
-    expect(page.locator("#plan")).to_contain_text("At other epsilons", timeout=1000 * SECONDS)
+    expect(page.locator("#others")).to_contain_text("At other epsilons", timeout=1000 * SECONDS)
 
     page.get_by_role("link", name="mine").click()
     page.get_by_role("button", name="Start").click()

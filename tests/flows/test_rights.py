@@ -8,6 +8,7 @@ import pyotp
 import pytest
 from argon2 import PasswordHasher
 from fastapi.routing import APIRoute
+from httpx import Response
 from starlette.testclient import TestClient
 
 from hallmark.flows.desk import (
@@ -21,6 +22,7 @@ from hallmark.flows.desk import (
     people,
     provider,
     releases,
+    runs,
     specs,
     tables,
 )
@@ -71,7 +73,19 @@ def fresh(seed: str, login: str) -> str:
 
 
 def test_the_table_of_rights_names_every_route_and_no_other():
-    rooms = (accounts, answers, calendar, keys, log_in, people, provider, releases, specs, tables)
+    rooms = (
+        accounts,
+        answers,
+        calendar,
+        keys,
+        log_in,
+        people,
+        provider,
+        releases,
+        runs,
+        specs,
+        tables,
+    )
     routes = [desk.routes, *(room.router.routes for room in rooms)]
     found = {
         (method, route.path)
@@ -454,3 +468,40 @@ def test_a_way_back_leads_nowhere_else():
         assert log_in.within(wrong) == "/"
     assert log_in.within("/releases/a?b=c") == "/releases/a?b=c"
     assert entrance.needed_for("POST", "/specs/check") is Right.PREPARE
+
+
+def test_people_choose_another_password_with_the_old_one_and_a_code(browser: TestClient):
+    seed = join("ada", Role.VIEWER)
+    other = TestClient(desk, headers={"Accept": "text/html"}, follow_redirects=False)
+    session_of(other, "ada")
+    csrf = session_of(browser, "ada")
+    longer = "quite another battery"
+
+    def change(**changes: str) -> Response:
+        form = {"old": PASSWORD, "password": longer, "again": longer, "code": fresh(seed, "ada")}
+        return browser.post("/me/password", data=form | changes | {"csrf": csrf})
+
+    for wrong, says in (
+        ({"old": "not the old one"}, "the old password or the code is wrong"),
+        ({"code": "000000"}, "the old password or the code is wrong"),
+        ({"again": "something else"}, "the two passwords differ"),
+        ({"password": "short", "again": "short"}, "at least 12"),
+    ):
+        refused = change(**wrong)
+        assert refused.status_code == 409
+        assert says in refused.text
+    assert change().status_code == 303
+    assert other.get("/me").status_code == 303  # to the log-in
+    assert browser.get("/me").status_code == 200
+
+    assert actions()[1].action == "password-changed"
+    assert entered(other, "ada", seed, code=fresh(seed, "ada")) == 401
+    assert entered(other, "ada", seed, code=fresh(seed, "ada"), password=longer) == 303
+
+
+def test_guesses_at_the_old_password_are_slowed_down(browser: TestClient):
+    join("ada", Role.VIEWER)
+    csrf = session_of(browser, "ada")
+    form = {"old": "x", "password": "y" * 12, "again": "y" * 12, "code": "1", "csrf": csrf}
+    said = [browser.post("/me/password", data=form).text for _ in range(8)]
+    assert "Too many attempts" in said[-1]

@@ -1,7 +1,6 @@
 """The rendered pages: complete, self-contained, escaped, readable, and the same every time."""
 
 import json
-import math
 import os
 import re
 import subprocess
@@ -13,10 +12,11 @@ from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
-from hallmark.schemas.documents.audit_privacy import Curve
+from hallmark.schemas.documents.audit_privacy import Curve, Guarantee
 from hallmark.schemas.documents.audit_questions import Learnt
 from hallmark.schemas.documents.audit_report import FIRST_FORMAT, AuditRecord, Override
 from hallmark.schemas.documents.audit_utility import Answer, Answers, Marginal
@@ -32,6 +32,8 @@ from hallmark.tasks.rendering import (
     rendered_files,
     wording,
 )
+from hallmark.tasks.rendering.attacks import attacks_on
+from hallmark.tasks.rendering.label import privacy_label
 
 ROOT = Path(__file__).parents[2]
 VOID = {"meta", "br", "line", "rect", "polyline", "link", "img", "hr"}
@@ -128,12 +130,12 @@ def test_every_plot_is_described_for_readers_who_do_not_see_it(any_page: Page) -
     assert all(a.get("role") == "img" and len(a["aria-label"] or "") > 30 for a in plots_of)
 
 
-def test_the_report_has_a_plot_for_every_column_and_six_more(
+def test_the_report_has_a_plot_for_every_column_and_seven_more(
     page: Page, record: AuditRecord
 ) -> None:
-    """Budget, certificate, generator; two matrices and a pair of columns."""
+    """Attacks, budget, certificate, generator; two matrices and a pair of columns."""
     columns = len(record.protected.columns)
-    assert len([tag for tag, _ in page.tags if tag == "svg"]) == columns + 6
+    assert len([tag for tag, _ in page.tags if tag == "svg"]) == columns + 7
 
 
 def test_every_table_header_says_what_it_heads(any_page: Page) -> None:
@@ -234,7 +236,9 @@ def test_the_same_record_gives_the_same_bytes_in_another_process(
         "[Path(sys.argv[2], n).write_bytes(c) for n, c in rendered_files(twin).items()]"
     )
     here = rendered_files(record)
-    assert sorted(here) == ["audit-report.html", "for-people.html", "registry.json"]
+    assert sorted(here) == [
+        "audit-report.html", "for-people.html", "privacy-label.svg", "registry.json",
+    ]  # fmt: skip
     for seed in ("1", "2"):  # orders of sets differ between the two
         out = tmp_path / seed
         out.mkdir()
@@ -551,18 +555,9 @@ def _claim(epsilon: str, delta: str = "0", **others: Any) -> PrivacyClaim:
 
 
 def _said(claim: PrivacyClaim, spent: str = "1", exceptions: tuple[str, ...] = ()) -> str:
-    topics = plain.plain_language(claim, Amount(epsilon=Fraction(spent)), exceptions)
+    own = Guarantee(claim=claim, variant="pure differential privacy", accountant="a sum")
+    topics = plain.plain_language(own, Amount(epsilon=Fraction(spent)), exceptions)
     return " ".join(line for topic in topics for line in topic.answer)
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), [("1", "0"), ("1", "1/1000"), ("1/10", "1/10")])
-def test_the_best_guess_is_that_of_the_worst_mechanism(epsilon: str, delta: str) -> None:
-    """The pair of laws that attains (epsilon, delta) exactly, over four outcomes."""
-    e, d = math.exp(Fraction(epsilon)), float(Fraction(delta))
-    p = [d, (1 - d) * e / (1 + e), (1 - d) / (1 + e), 0]
-    q = [0, (1 - d) / (1 + e), (1 - d) * e / (1 + e), d]
-    best = sum(max(a, b) for a, b in zip(p, q, strict=True)) / 2
-    assert plain.best_guess(Fraction(epsilon), Fraction(delta)) == pytest.approx(best, abs=1e-12)
 
 
 def test_the_plain_page_gives_the_factor_rounded_up() -> None:
@@ -745,7 +740,7 @@ def test_many_bounds_fill_one_plot_and_the_table_alone_has_the_rest(record: Audi
 def test_a_detail_is_two_steps_away_where_neighbours_add_or_take_away(record: AuditRecord) -> None:
     def told(**changes: Any) -> str:
         claim = record.guarantee.claim.model_copy(update=changes)
-        page = Page(render_for_people(_changed(record, "guarantee", claim=claim)))
+        page = Page(render_for_people(_changed(record, "guarantee", claim=claim, curve=())))
         return page.text.partition("Learning something about you")[2]
 
     replaced = told(neighbours="replace_one", delta=Fraction(0))
@@ -816,3 +811,23 @@ def test_one_vacuous_bound_does_not_hide_what_the_others_say() -> None:
 def test_a_certificate_that_says_nothing_is_told_to_say_nothing() -> None:
     said = wording.certificate_in_words(certificate_of(("a x b", 1.0), ("b", 1.0)))
     assert said.startswith("nothing is certified about a x b, b, where")
+
+
+def test_the_label_is_a_picture_that_stands_alone_and_says_what_attacks_reach(
+    record: AuditRecord,
+) -> None:
+    spoilt = _changed(record, "identity", title="<script>alert(1)</script> & more")
+    svg = ElementTree.fromstring(privacy_label(spoilt))
+    assert svg.tag == "{http://www.w3.org/2000/svg}svg"
+    said = " ".join("".join(part.itertext()) for part in svg)
+    assert "<script>alert(1)</script> & more" in said
+    assert not [part for part in svg.iter() if part.tag.endswith("script")]
+    attacks = attacks_on(record.guarantee)
+    for units in (1, 4):
+        assert wording.percent(attacks.best_guess(units), up=True) in said
+    assert "epsilon 1.5 of 4 authorised" in said
+    assert "REHEARSAL" not in said
+    assert (
+        b"REHEARSAL"
+        in rendered_files(_changed(record, "signature", origin="rehearsal"))["privacy-label.svg"]
+    )

@@ -295,6 +295,10 @@ TAMPERED: dict[str, tuple[Spoil, str, str]] = {
         recorded("mechanism", lambda record: {"events": 2 * record.mechanism.events}),
         "privacy events", "cost more than epsilon 1",
     ),
+    "attacks that are said to reach less than the events allow": (
+        recorded("guarantee", lambda _: {"curve": ((0.0, 0.001),)}),
+        "privacy events", "they allow more at epsilon 0 than delta 0.001",
+    ),
     "an event that is not known": (
         recorded("mechanism", lambda _: {"events": ({"event": "magic"},)}),
         "privacy events", "unknown privacy event",

@@ -1,31 +1,88 @@
-// The plan beside the editor: asked for by its button, of the text as it stands.
+// The plan beside the editor: asked for by its button, of the text as it stands. Plans at other
+// epsilons take seconds each, so they come one by one, and can be cancelled.
 
 const text = document.getElementById("text");
 const form = document.getElementById("plan-form");
 const plan = document.getElementById("plan");
+const others = document.getElementById("others");
+const slider = document.getElementById("epsilon");
+const progress = document.getElementById("progress");
+const cancel = document.getElementById("cancel");
+const rows = others.querySelector("tbody");
+let asking = null; // what can be cancelled
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
+  asking?.abort();
+  asking = new AbortController();
+  const { signal } = asking;
   plan.setAttribute("aria-busy", "true");
+  others.hidden = true;
   say("Planning …");
   try {
     const epsilons = document.getElementById("epsilons").value.split(",").map((one) => one.trim()).filter(Boolean);
-    const reply = await fetch("/specs/plan", {
-      method: "POST",
-      headers: {
-        "Content-Type": "application/json",
-        "X-CSRF": document.querySelector("meta[name=csrf]").content,
-      },
-      body: JSON.stringify({ text: text.value, epsilons }),
-    });
-    if (reply.ok) plan.innerHTML = await reply.text(); // made by the desk, every value escaped
-    else say((await reply.json()).detail, "bad told");
+    const reply = await ask("/specs/plan", { text: text.value }, signal);
+    if (reply.ok) {
+      plan.innerHTML = await reply.text(); // made by the desk, every value escaped
+      plan.removeAttribute("aria-busy");
+      await compare(text.value, epsilons, signal);
+    } else say((await reply.json()).detail, "bad told");
   } catch {
+    if (signal.aborted) return;
     say("The desk does not answer; your text is still here.", "bad");
   } finally {
-    plan.removeAttribute("aria-busy");
+    if (!signal.aborted) plan.removeAttribute("aria-busy");
   }
 });
+
+async function compare(said, epsilons, signal) {
+  rows.replaceChildren();
+  others.hidden = epsilons.length === 0;
+  cancel.hidden = false;
+  for (const [done, epsilon] of epsilons.entries()) {
+    progress.textContent = `Planning at ε ${epsilon} (${done + 1} of ${epsilons.length}) …`;
+    const reply = await ask("/specs/alternative", { text: said, epsilon }, signal);
+    if (!reply.ok) {
+      progress.textContent = (await reply.json()).detail;
+      break;
+    }
+    const row = new DOMParser().parseFromString(await reply.text(), "text/html").querySelector("tr");
+    const after = [...rows.children].find((one) => Number(one.dataset.epsilon) > Number(row.dataset.epsilon));
+    rows.insertBefore(row, after ?? null);
+    others.querySelector("[data-needs]").hidden = !row.querySelector('[data-name="Needs met"]');
+    slider.max = rows.children.length - 1;
+    show();
+    if (done + 1 === epsilons.length) progress.textContent = "";
+  }
+  cancel.hidden = true;
+}
+
+cancel.addEventListener("click", () => {
+  asking?.abort();
+  cancel.hidden = true;
+  progress.textContent = "Cancelled.";
+});
+slider.addEventListener("input", show);
+
+function show() {
+  const shown = rows.children[slider.value];
+  for (const row of rows.children) row.classList.toggle("chosen", row === shown);
+  const told = [...shown.children].map((cell) => `${cell.dataset.name}: ${cell.textContent.trim()}`).join("; ");
+  slider.setAttribute("aria-valuetext", `ε ${shown.dataset.epsilon}`);
+  document.getElementById("at-epsilon").textContent = told;
+}
+
+function ask(address, body, signal) {
+  return fetch(address, {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      "X-CSRF": document.querySelector("meta[name=csrf]").content,
+    },
+    body: JSON.stringify(body),
+    signal,
+  });
+}
 
 form.querySelector("button").disabled = false;
 

@@ -15,7 +15,7 @@ Oracle.  tests/mechanisms/marginals/binning/test_values.py: rates of false alarm
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from hallmark.mechanisms.arrays import Counts, Floats
 from hallmark.mechanisms.marginals.binning.bins import Bins
@@ -57,7 +57,7 @@ def shares_of_values(
     masses = np.maximum(masses, 0.0)
     expected = in_pieces(counts, masses, np.ones(len(of)))
     weights = np.where(sizes[of] > 1, expected + (masses / sizes)[of], 0.0)
-    found = standing_out(norm.sf(values - expected, scale=sigma), RATE, weights)
+    found = standing_out(ndtr((expected - values) / sigma), RATE, weights)
     spikes = np.where(found, values, 0.0)
     held = np.bincount(of, spikes)
     spikes *= np.divide(masses, held, out=np.ones(len(held)), where=held > masses)[of]

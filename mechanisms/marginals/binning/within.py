@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.special import chdtrc, ndtr
 
 from hallmark.mechanisms.arrays import AnyCodes, Counts, Floats
 from hallmark.mechanisms.domain.domain import Attribute
@@ -107,7 +107,7 @@ def _expected(
     evenly = lengths / np.bincount(of, lengths)[of]
     held, even = np.bincount(kinds, counts), np.bincount(kinds, masses[of] * evenly)
     noise = sigma * np.sqrt(np.bincount(kinds))
-    if sigma > 0 and chi2.sf(np.square((held - even) / noise).sum(), len(noise)) > _RATE:
+    if sigma > 0 and chdtrc(len(noise), np.square((held - even) / noise).sum()) > _RATE:
         return evenly
     number = len(held)
     pair = of * number + kinds
@@ -149,7 +149,7 @@ def _settled(
     contrasts = (told - expected * whole) / scale
     signals = posterior_means(contrasts, float(sigma > 0), silent=_SILENT).table * scale
     faint = np.minimum(expected, 1 - expected) * whole < deviations
-    signals[faint] *= standing_out(2 * norm.sf(np.abs(contrasts[faint])), _RATE)
+    signals[faint] *= standing_out(2 * ndtr(-np.abs(contrasts[faint])), _RATE)
     for split, signal in zip(splits, signals, strict=True):
         mass = float(np.clip(split.expected * split.mass + signal, 0.0, split.mass))
         yield split.parts[0], mass

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from hallmark.mechanisms.blocks import programs
 from hallmark.mechanisms.blocks.marginals import marginals, over
 from hallmark.mechanisms.blocks.programs import Program, Support, evaluate, graph, solve
 from hallmark.mechanisms.domain.domain import Domain
@@ -199,7 +198,7 @@ def test_the_start_is_returned_where_the_solver_has_nothing_or_worse(monkeypatch
     worst = max(single, key=own.loss_of)
     assert own.loss_of(worst) > at_start
     for x in (None, worst, np.zeros(size), -np.ones(size)):
-        monkeypatch.setattr(programs, "linprog", answering(x, status=1))
+        monkeypatch.setattr("scipy.optimize.linprog", answering(x, status=1))
         found = solve(own)
         assert (found.shares == start).all()
         assert found.loss == at_start
@@ -211,7 +210,7 @@ def test_what_the_solver_returns_is_made_nonnegative_and_evaluated(monkeypatch) 
     own = program("pairs", "L_tree")
     best = solve(own).shares
     answer = np.append(3 * best - (best == 0), [99.0])  # what follows are flows
-    monkeypatch.setattr(programs, "linprog", answering(answer, status=0))
+    monkeypatch.setattr("scipy.optimize.linprog", answering(answer, status=0))
     found = solve(own)
     assert found.shares == pytest.approx(best, abs=1e-15)
     assert found.loss == own.loss_of(found.shares)
@@ -225,7 +224,7 @@ def test_the_solver_is_told_how_long_it_may_take(monkeypatch) -> None:
         told.append(options["time_limit"])
         return SimpleNamespace(x=None, status=1, fun=None, message="Time limit reached.")
 
-    monkeypatch.setattr(programs, "linprog", listening)
+    monkeypatch.setattr("scipy.optimize.linprog", listening)
     found = solve(program("pairs", "U_T"), time_limit=7.5)
     assert told == [7.5]
     assert found.status == "Time limit reached."

@@ -9,13 +9,9 @@ import pytest
 from sqlalchemy import URL, NullPool, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
-from hallmark.mechanisms.privacy import privacy_loss
-from hallmark.mechanisms.privacy.accountant import _fits
-from hallmark.mechanisms.privacy.calibration import gaussian_sigma2
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
-from hallmark.mechanisms.privacy.privacy_loss import epsilon_at_least, epsilon_at_most
+from tests.losses import own_grid
 
-_GRID = {name: getattr(privacy_loss, name) for name in ("_POINTS_ABOVE", "_POINTS_BELOW")}
 POSTGRES = os.environ.get(
     "HALLMARK_TEST_POSTGRES", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres"
 )
@@ -23,18 +19,9 @@ POSTGRES = os.environ.get(
 
 @pytest.fixture(scope="module", autouse=True)
 def own_grid_of_losses() -> Iterator[None]:
-    """The grid of the product, and nothing that was found on a coarser one."""
-
-    def forget() -> None:
-        for cached in (epsilon_at_most, epsilon_at_least, _fits, gaussian_sigma2):
-            cached.cache_clear()
-
-    forget()
-    with pytest.MonkeyPatch.context() as patch:
-        for name, points in _GRID.items():
-            patch.setattr(privacy_loss, name, points)
+    """The core is tested on the grid of the product."""
+    with own_grid():
         yield
-    forget()
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The summary of a plan: plain JSON that agrees with the plan."""
 
 import json
+from math import e
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,10 @@ def test_it_is_json_and_agrees_with_the_plan(tmp_path: Path) -> None:
     low, high = summary["privacy"]["proven_epsilon"]
     assert 0 < low <= high <= 1 < 1.5 * high
     assert summary["privacy"]["cross_check_epsilon"] >= low
+    attacks = summary["attacks"]
+    assert 0.5 < attacks["best_guess"] < attacks["best_guess_of_four"] < 1
+    assert attacks["best_guess"] < 0.7 < e / (1 + e)  # what epsilon 1 by itself would say
+    assert 0.01 < attacks["of_one_percent"] < 0.01 * e
     assert len(summary["noise"]) == len(prepared.plan.noise)
     assert summary["warnings"][: len(prepared.spec.warnings())] == list(prepared.spec.warnings())
 

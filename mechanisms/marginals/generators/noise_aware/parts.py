@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from hallmark.mechanisms.arrays import Table
 from hallmark.mechanisms.marginals.cell_groups import merge
@@ -59,4 +59,4 @@ def _stands_out(residual: Table, sigma: float) -> bool:
     """Whether what is left when rows and columns have their means taken off is more than noise."""
     free = prod(k - 1 for k in residual.shape)
     inner = residual - residual.mean(axis=0) - residual.mean(axis=1)[:, None] + residual.mean()
-    return free > 0 and bool(chi2.sf(np.square(inner / sigma).sum(), free) < _FALSE / 2)
+    return free > 0 and bool(chdtrc(free, np.square(inner / sigma).sum()) < _FALSE / 2)
