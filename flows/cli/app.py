@@ -35,6 +35,7 @@ from hallmark.flows.cli.people import people_app
 from hallmark.flows.cli.query import query
 from hallmark.flows.cli.reports import report
 from hallmark.flows.cli.running import run_flow
+from hallmark.flows.cli.site import site
 from hallmark.flows.screen import say, say_json
 
 if TYPE_CHECKING:
@@ -341,6 +342,7 @@ _ELSEWHERE = (
     certify,
     evaluate,
     query,
+    site,
     waiting,
     approve,
     reject,

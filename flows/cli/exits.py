@@ -41,6 +41,8 @@ CODES = {
     "hallmark.tasks.gates.rehearsal.RehearsalFailed": ExitCode.FAILED,
     "hallmark.tasks.gates.rehearsal_table.RehearsalRefused": ExitCode.USAGE,
     "hallmark.tasks.reserve.AlreadyStarted": ExitCode.USAGE,
+    "hallmark.tasks.site.published.NotPublished": ExitCode.VERIFICATION,
+    "hallmark.tasks.site.folder.SiteRefused": ExitCode.USAGE,
     "hallmark.tasks.withdrawals.GivenUp": ExitCode.USAGE,
     "hallmark.tasks.installation.key_register.RegisterRefused": ExitCode.USAGE,
     "hallmark.tasks.installation.signing_command.SigningError": ExitCode.USAGE,

@@ -19,6 +19,7 @@ from starlette.middleware.base import RequestResponseEndpoint
 
 from hallmark.flows.desk import (
     accounts,
+    agency,
     answers,
     assets,
     calendar,
@@ -66,18 +67,9 @@ desk = FastAPI(
 )
 desk.mount(assets.ADDRESS, assets.files, name="static")
 for rooms in (
-    log_in,
-    provider,
-    people,
-    releases,
-    runs,
-    specs,
-    answers,
-    tables,
-    calendar,
-    accounts,
-    keys,
-):
+    log_in, provider, people, agency, releases, runs, specs, answers, tables, calendar,
+    accounts, keys,
+):  # fmt: skip
     desk.include_router(rooms.router)
 
 desk.add_middleware(Entrance)

@@ -1,5 +1,6 @@
 """The people of an installation, their roles and tokens, and the log of what they did."""
 
+from collections.abc import Collection
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Query, Request, Response
@@ -11,7 +12,7 @@ from hallmark.schemas.written import Line
 from hallmark.tasks.installation.server_mode import desk_address
 from hallmark.tasks.people import directory
 from hallmark.tasks.people.actions import actions, exported, record
-from hallmark.tasks.people.rights import RIGHTS, Role
+from hallmark.tasks.people.rights import BY_COMMAND_ALONE, RIGHTS, Role
 from hallmark.tasks.people.sessions import tokens, withdraw_token
 
 router = APIRouter()
@@ -34,6 +35,7 @@ def add_person(
 ) -> Response:
     """Add somebody, and show the link to send them."""
     by = logged_in(request).actor
+    _refuse_by_command(roles)
     made = directory.add(login.strip().lower(), name, roles, by=by)
     return _page(request, made.login, directory.invite(made.login, by=by))
 
@@ -45,6 +47,7 @@ def set_roles(
     roles: Annotated[list[Role], Form()] = [],  # noqa: B006
 ) -> Response:
     """Give somebody other roles."""
+    _refuse_by_command({*roles, *_roles_of(login)})
     directory.set_roles(login, roles, by=logged_in(request).actor)
     return RedirectResponse("/people", 303)
 
@@ -52,6 +55,7 @@ def set_roles(
 @router.post("/people/{login}/invite")
 def invite(request: Request, login: str) -> Response:
     """Show a new link for somebody who lost password or telephone."""
+    _refuse_by_command(_roles_of(login))
     return _page(request, login, directory.invite(login, by=logged_in(request).actor))
 
 
@@ -90,6 +94,24 @@ def export_log(request: Request) -> Response:
         media_type="application/jsonl",
         headers={"Content-Disposition": 'attachment; filename="action-log.jsonl"'},
     )
+
+
+def _roles_of(login: str) -> Collection[Role]:
+    known = directory.person(login)
+    return () if known is None else known.roles
+
+
+def _refuse_by_command(roles: Collection[Role]) -> None:
+    """Refuse to let in somebody at the desk whom an administrator must not be able to become.
+
+    Raises:
+        PersonRefused: they are one.
+    """
+    if found := BY_COMMAND_ALONE & set(roles):
+        raise directory.PersonRefused(
+            f"{', '.join(sorted(found))}: who is that is decided where the installation is run, by "
+            "hallmark people; nobody at the desk adds, changes or invites them"
+        )
 
 
 def _page(request: Request, invited: str | None = None, secret: str | None = None) -> Response:

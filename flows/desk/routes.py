@@ -79,6 +79,12 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn | InPerson] = {
     ("POST", "/calendar/{entry}/run"): Right.RUN,
     ("POST", "/calendar/{entry}/remove"): Right.RUN,
     ("POST", "/releases/{release}/looks"): Right.MANAGE,
+    ("GET", "/agency"): Right.GOVERN,
+    ("POST", "/agency/proposals"): Right.GOVERN,
+    ("POST", "/agency/approvers"): Right.GOVERN,
+    ("POST", "/agency/approvers/remove"): Right.GOVERN,
+    ("POST", "/agency/gates"): Right.GOVERN,
+    ("POST", "/agency/proposals/{number}"): Right.GOVERN,
     ("GET", "/log"): Right.AUDIT,
     ("GET", "/log/export"): Right.AUDIT,
     ("GET", "/people"): Right.MANAGE,
@@ -93,6 +99,6 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn | InPerson] = {
 BY_ITSELF = frozenset({("GET", "/releases/{release}/live")})
 """What pages ask for by themselves, which keeps nobody logged in who has gone."""
 
-BY_NO_PROGRAM = frozenset({"in person", Right.MANAGE})
+BY_NO_PROGRAM = frozenset({"in person", Right.MANAGE, Right.GOVERN})
 """What an access token is never enough for: whoever finds one must not make themselves others that
 last longer, nor let people in."""

@@ -76,8 +76,10 @@ def deltas_at_most(
     """Upper bounds on delta at each epsilon, none below 0; None if no dominating pair is known."""
     if not all(map(_has_pair, composition)):
         return None
-    found = _dominating(composition).get_delta_for_epsilon(list(epsilons))
-    return tuple(float(delta) * (1 + _RELATIVE_SLACK) + _SLACK for delta in found)
+    ordered = sorted(set(epsilons))
+    found = _dominating(composition).get_delta_for_epsilon(ordered) if ordered else ()
+    least = dict(zip(ordered, found, strict=True))
+    return tuple(float(least[one]) * (1 + _RELATIVE_SLACK) + _SLACK for one in epsilons)
 
 
 def _dominating(composition: tuple[Event, ...]) -> _Distribution:

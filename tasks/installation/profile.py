@@ -21,9 +21,15 @@ def profile() -> Profile:
     Raises:
         SpecError: with every problem of the file.
     """
+    path = profile_file()
+    is_named = bool(os.environ.get(PROFILE_VARIABLE))
+    return load_profile(path) if is_named or path.exists() else Profile()
+
+
+def profile_file() -> Path:
+    """Where the profile is, or would be."""
     named = os.environ.get(PROFILE_VARIABLE)
-    path = Path(named).expanduser() if named else home() / "profile.yaml"
-    return load_profile(path) if named or path.exists() else Profile()
+    return Path(named).expanduser() if named else home() / "profile.yaml"
 
 
 def approvals_of(spec: ReleaseSpec) -> Approvals:

@@ -64,6 +64,8 @@ ActionName = Literal[
     "reopened",
     "withdrawn",
     "looks-allowed",
+    "change-proposed",
+    "change-decided",
     "account-opened",
     "cap-changed",
     "log-exported",

@@ -28,7 +28,7 @@ from hallmark.schemas.visible import visible
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.people.actions import Actor, record
 from hallmark.tasks.people.database import reading, writing
-from hallmark.tasks.people.rights import Right, Role, rights_of
+from hallmark.tasks.people.rights import BY_COMMAND_ALONE, Right, Role, rights_of
 
 INVITED_FOR = 72 * 3600.0  # seconds for which a link can be used
 LEAST_PASSWORD = 12  # characters
@@ -132,6 +132,8 @@ def set_roles(login: str, roles: Collection[Role], *, by: Actor) -> None:
             _refuse_nobody_left(connection)
         if Right.MANAGE not in rights_of(roles):
             connection.execute("DELETE FROM invitations WHERE maker = ?", (login,))
+        if BY_COMMAND_ALONE & set(roles):  # whoever made a link knows it
+            connection.execute("DELETE FROM invitations WHERE login = ?", (login,))
         record(
             by,
             "roles-changed",

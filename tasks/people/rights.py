@@ -33,6 +33,7 @@ class Right(StrEnum):
     RUN = "run", "start, stop, rehearse, schedule, reopen and give up releases"
     BUDGET = "budget", "open accounts of privacy budget and change their caps"
     AUDIT = "audit", "read and export the log of what people did"
+    GOVERN = "govern", "propose changes of the profile, and approve those of others"
     MANAGE = "manage", "manage people, their roles and access tokens, and allow uncharged looks"
 
 
@@ -46,6 +47,7 @@ class Role(StrEnum):
     REVIEWER = "reviewer"
     AUDITOR = "auditor"
     ADMINISTRATOR = "administrator"
+    GOVERNOR = "governor"
 
 
 _REVIEWING = frozenset({Right.SEE, Right.ACCOUNTS, Right.REVIEW})
@@ -58,7 +60,13 @@ RIGHTS: dict[Role, frozenset[Right]] = {
     Role.REVIEWER: _REVIEWING | {Right.DECIDE},
     Role.AUDITOR: _REVIEWING | {Right.AUDIT},
     Role.ADMINISTRATOR: frozenset({Right.SEE, Right.AUDIT, Right.MANAGE}),
+    Role.GOVERNOR: frozenset({Right.SEE, Right.AUDIT, Right.GOVERN}),
 }
+
+
+BY_COMMAND_ALONE = frozenset({Role.GOVERNOR})
+"""Roles that nobody gives at the desk, and whose holders nobody invites there: else an
+administrator could become two people who approve each other's changes."""
 
 
 def rights_of(roles: Collection[Role]) -> frozenset[Right]:

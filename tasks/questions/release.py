@@ -190,6 +190,15 @@ class OpenRelease:
         return from_replicates(own, values, confidence)
 
     @cached_property
+    def from_tables(self) -> Questioning:
+        """What the noisy tables alone answer, without the records.
+
+        Raises:
+            CannotAsk: the release has neither noisy tables nor replicate weights.
+        """
+        return Questioning(self.spec, self._estimator)
+
+    @cached_property
     def codec(self) -> TableCodec:
         """The codec of all columns of the spec."""
         return TableCodec.of(self.spec.columns)

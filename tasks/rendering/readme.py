@@ -52,12 +52,13 @@ def render_readme(record: AuditRecord, dictionary: DataDictionary) -> str:
         bounds=bounds[:_MOST_BOUNDS],
         left_out=max(0, len(bounds) - _MOST_BOUNDS),
         amount=wording.amount(Amount.model_validate(record.guarantee.claim)),
-        files=list(_files(record, dictionary)),
+        files=list(files_in_words(record, dictionary)),
         missing=NOT_RECORDED,
     )
 
 
-def _files(record: AuditRecord, dictionary: DataDictionary) -> Iterator[tuple[str, str]]:
+def files_in_words(record: AuditRecord, dictionary: DataDictionary) -> Iterator[tuple[str, str]]:
+    """Names of the files that are neither scripts nor this page, each with what is in it."""
     for name in dictionary.files:
         yield name, "the records"
     if record.utility.answers is not None:

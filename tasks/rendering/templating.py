@@ -2,13 +2,19 @@
 
 from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+_OWN = "hallmark.tasks.rendering"
 
 
-def templates(*, autoescape: bool) -> Environment:
-    """Where templates are read from; if nothing is escaped, whoever fills one escapes."""
+def templates(*packages: str, autoescape: bool) -> Environment:
+    """Where templates are read from; if nothing is escaped, whoever fills one escapes.
+
+    Args:
+        packages: that have templates of their own, which go before those of this one.
+    """
     return Environment(
-        loader=PackageLoader("hallmark.tasks.rendering"),
+        loader=ChoiceLoader([PackageLoader(one) for one in (*packages, _OWN)]),
         autoescape=autoescape,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -17,6 +23,6 @@ def templates(*, autoescape: bool) -> Environment:
     )
 
 
-def source(name: str) -> str:
+def source(name: str, package: str = _OWN) -> str:
     """A file beside the templates, as it is."""
-    return (files("hallmark.tasks.rendering") / "templates" / name).read_text(encoding="utf-8")
+    return (files(package) / "templates" / name).read_text(encoding="utf-8")

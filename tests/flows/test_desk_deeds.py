@@ -75,6 +75,21 @@ DEEDS: dict[str, tuple[str, str, dict[str, Any]]] = {
         f"{HERE}.drafts.keep", "spec-saved", {"data": {"number": "0"}},
     ),
     "/specs/{name}/remove": ("pathlib.Path.unlink", "spec-removed", {}),
+    "/agency/proposals": (
+        "hallmark.tasks.governance.propose", "change-proposed", {"data": REASON | {"text": "a"}},
+    ),
+    "/agency/gates": ("hallmark.tasks.governance.propose", "change-proposed", {"data": REASON}),
+    "/agency/approvers": (
+        "hallmark.tasks.governance.propose", "change-proposed",
+        {"data": REASON | {"name": "Bo", "roles": "reviewer", "key": "x"}},
+    ),
+    "/agency/approvers/remove": (
+        "hallmark.tasks.governance.propose", "change-proposed", {"data": REASON | {"name": "Bo"}},
+    ),
+    "/agency/proposals/{number}": (
+        "hallmark.tasks.governance.decide", "change-decided",
+        {"data": REASON | {"answer": "refused"}},
+    ),
 }  # fmt: skip
 NOTHING_CHANGES = {
     "/specs/check",
@@ -134,13 +149,15 @@ def send(keys: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             release="test-release",
             account="test-people",
             entry="monthly",
+            number=1,
             kind=codes.kind,
             name=codes.name if route.startswith("/tables") else name,
         )
         given = dict(DEEDS[route][2])
         if route == "/decisions":
             given["json"] = decision(keys)
-        person = browser if route.endswith("/form") else sender
+        in_person = route.endswith("/form") or route.startswith("/agency")
+        person = browser if in_person else sender
         return person.post(path, follow_redirects=False, **given)
 
     return send

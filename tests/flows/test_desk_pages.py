@@ -59,6 +59,7 @@ PAGES = {
     "/releases/failed": Role.OPERATOR,
     "/log": Role.AUDITOR,
     "/people": Role.ADMINISTRATOR,
+    "/agency": Role.GOVERNOR,
 }
 
 

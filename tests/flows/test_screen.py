@@ -132,6 +132,7 @@ def _plan(text: str) -> None:
                 "proven_epsilon": [0.5, 1.0],
                 "cross_check_epsilon": 1.0,
             },
+            "attacks": {"best_guess": 0.5, "best_guess_of_four": 0.6, "of_one_percent": 0.01},
             "parameters": {"of": {"a": text, "b": [text, text]}},
             "noise": [
                 {

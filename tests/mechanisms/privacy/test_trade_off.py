@@ -155,6 +155,8 @@ def test_pairs_that_were_made_smaller_are_found():
     budget = budget_of(events)
     points = trade_off(events, budget).points
     assert unproved(points, events, budget) == []
+    assert unproved((*points[::-1], points[3]), events, budget) == []  # in whatever order
+    assert unproved((), events, budget) == []
     for number, (at, delta) in enumerate(points[:-1]):
         if delta > 1e-9:
             forged = (*points[:number], (at, delta * 0.999), *points[number + 1 :])
