@@ -4,7 +4,7 @@ Each problem is one line, `file:line: path.to.key: what is wrong; how to fix it`
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path as FilePath
 from typing import Any, TypeVar, get_args
@@ -32,11 +32,13 @@ _Validated = tuple[M | None, list[Problem]]
 
 
 class SpecError(Exception):
-    """An invalid spec, profile or calendar. `problems` holds one complete line per problem."""
+    """An invalid spec, profile or calendar. `problems` holds one complete line per problem, and
+    `found` what they are about, unless the file cannot be read."""
 
-    def __init__(self, problems: list[str]) -> None:
+    def __init__(self, problems: list[str], found: Sequence[Problem] = ()) -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
+        self.found = tuple(found)
 
 
 def load_spec(path: FilePath | str, folder: FilePath | None = None) -> ReleaseSpec:
@@ -105,7 +107,8 @@ def _load(path: FilePath | str, validated: Callable[[dict[str, Any]], _Validated
         return model
     lines = {p: document.problem_lines.get(p) or document.line(p.path) for p in problems}
     ordered = sorted(lines, key=lambda problem: lines[problem])
-    raise SpecError([f"{path}:{lines[p]}: {_dotted(p.path)}{p.what}" for p in ordered])
+    told = [f"{path}:{lines[p]}: {_dotted(p.path)}{p.what}" for p in ordered]
+    raise SpecError(told, ordered)
 
 
 def _validated(model: type[M], content: dict[str, Any]) -> _Validated[M]:

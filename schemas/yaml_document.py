@@ -82,7 +82,18 @@ def read_document(file: FilePath) -> Document:
     Raises:
         Unreadable: there is no such file, it is not text, or the text is not a YAML mapping.
     """
-    text = _read_text(file)
+    return read_text(_read_text(file))[0]
+
+
+def read_text(text: str) -> tuple[Document, MappingNode]:
+    """The document that a text is, and ruamel's nodes, which know where in the text they are.
+
+    Raises:
+        Unreadable: it is not a YAML mapping.
+    """
+    # Parsing takes a minute per million values. At least one of these separates any two values.
+    if sum(text.count(separator) for separator in ",:\n[{") > 2 * MOST_VALUES:
+        raise _too_many()
     reader = YAML(typ="safe", pure=True)
     try:
         root = reader.compose(text)
@@ -98,7 +109,7 @@ def read_document(file: FilePath) -> Document:
         raise Unreadable("must be a mapping of keys to values, starting with hallmark: 1", 1)
     document = Document()
     document.content = _Builder(document).mapping(root, (), typed=False)
-    return document
+    return document, root
 
 
 def _read_text(file: FilePath) -> str:
@@ -116,9 +127,6 @@ def _read_text(file: FilePath) -> str:
         text = "\0"
     if "\0" in text:
         raise Unreadable("is not UTF-8 text; give the spec, not the data")
-    # Parsing takes a minute per million values. At least one of these separates any two values.
-    if sum(text.count(separator) for separator in ",:\n[{") > 2 * MOST_VALUES:
-        raise _too_many()
     return text
 
 

@@ -20,6 +20,7 @@ from starlette.middleware.base import RequestResponseEndpoint
 from hallmark.flows.desk import (
     accounts,
     agency,
+    answers,
     assets,
     calendar,
     keys,
@@ -66,7 +67,8 @@ desk = FastAPI(
 )
 desk.mount(assets.ADDRESS, assets.files, name="static")
 for rooms in (
-    log_in, provider, people, agency, releases, runs, specs, tables, calendar, accounts, keys,
+    log_in, provider, people, agency, releases, runs, specs, answers, tables, calendar,
+    accounts, keys,
 ):  # fmt: skip
     desk.include_router(rooms.router)
 

@@ -7,9 +7,10 @@ on the disk while it is read, before anybody looks at them, and so before its se
 
 import tempfile
 from dataclasses import dataclass
+from typing import Annotated
 
-from fastapi import HTTPException
-from starlette.datastructures import Headers
+from fastapi import Depends, HTTPException, Request
+from starlette.datastructures import FormData, Headers
 from starlette.types import Message, Receive, Scope
 
 from hallmark.tasks.installation.disk import UPLOAD, DiskFull, allowed, refuse_full, size_in_words
@@ -17,6 +18,14 @@ from hallmark.tasks.installation.errors import SafeError
 
 Route = tuple[str, str]
 """Method and path, as in `routes.NEEDED`."""
+
+
+async def _sent(request: Request) -> FormData:
+    return await request.form()
+
+
+Sent = Annotated[FormData, Depends(_sent)]
+"""A form whose fields depend on what it is about."""
 
 FORM = 64 * 1024
 """Bytes of a form: a comment of 5,000 characters, each of twelve bytes, fits."""
@@ -29,6 +38,8 @@ _TEXTS = {
     ("POST", "/decisions"),
     ("POST", "/specs"),
     ("POST", "/specs/{name}"),
+    ("POST", "/specs/{name}/about"),
+    ("POST", "/specs/{name}/columns"),
     ("POST", "/specs/check"),
     ("POST", "/specs/plan"),
     ("POST", "/specs/alternative"),

@@ -2,10 +2,7 @@
 shown beside their plan and the price of other epsilons."""
 
 import re
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +11,7 @@ from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
 
 from hallmark import schemas
 from hallmark.flows import engine
+from hallmark.flows.desk import drafts
 from hallmark.flows.desk.pages import STAGED, page, part
 from hallmark.flows.desk.tables import ENDINGS, brought_by
 from hallmark.flows.desk.visitor import Visitor, logged_in
@@ -21,16 +19,17 @@ from hallmark.schemas.calendar import PERIOD_MARK
 from hallmark.schemas.exact import read_exact
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
-from hallmark.schemas.section import IDENTIFIER
 from hallmark.schemas.skeleton import skeleton_from_names
 from hallmark.schemas.source_text import with_keys
+from hallmark.schemas.spec_questions import Questions
 from hallmark.schemas.table_sections import format_by_name
+from hallmark.schemas.yaml_document import Unreadable
 from hallmark.tasks.check import ordering_check, standing, values_page
 from hallmark.tasks.forecast.summary import plan_summary
 from hallmark.tasks.forecast.verdict import in_words, sweep
 from hallmark.tasks.installation.disk import UPLOAD, allowed, size_in_words
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.installation.workspace import home, private_folder, whole
+from hallmark.tasks.installation.workspace import whole
 from hallmark.tasks.ledger.accounts import about_balance, balance
 from hallmark.tasks.people.actions import doing, record
 from hallmark.tasks.planning.confined import SpecConfined, refuse_beyond
@@ -44,11 +43,10 @@ from hallmark.tasks.planning.uploads import Place, ordering_from, places
 from hallmark.tasks.sources.look import look
 
 router = APIRouter()
-MOST_SPEC = 1_000_000  # characters of a spec
 _LINE = re.compile(r"(?::(\d+))?(?:: )?(?:([^\s:]+): )?(.*)", re.DOTALL)
 _SCHEMA = Path(schemas.__file__).with_name("release-spec.schema.json")
 
-Text = Annotated[str, Body(max_length=MOST_SPEC)]
+Text = Annotated[str, Body(max_length=drafts.MOST_SPEC)]
 
 
 @router.get("/schema/release-spec.json")
@@ -72,25 +70,25 @@ def begin(
     spec: UploadFile | None = None,
 ) -> Response:
     """Begin a spec: from an uploaded one, or as `init` makes it of a table or dictionary."""
-    file = _file(name)
+    file = drafts.file_of(name)
     if file.exists():
         raise SafeError(f"there is a spec {name!r} already; open it, or choose another name")
     if spec is not None and spec.filename:
-        text = _decoded(spec.file.read(MOST_SPEC + 1))
+        text = _decoded(spec.file.read(drafts.MOST_SPEC + 1))
     elif (place := next((one for one in places() if one.source == table), None)) is not None:
         text = _begun(place)
         text = re.sub(r"(?m)^release: .*$", f"release: {name}", text, count=1)
     else:
         raise SafeError("upload a spec, or choose one of the tables; nothing was begun")
     with doing(logged_in(request).actor, "spec-saved", name):
-        _keep(file, text)
+        drafts.keep(file, text)
     return RedirectResponse(f"/specs/{name}", 303)
 
 
 @router.post("/specs/check")
 def check(text: Text, name: Annotated[str, Body()] = "") -> Response:
     """What is wrong with a spec as it stands, line by line."""
-    with _draft(text) as draft:
+    with drafts.drafted(text) as draft:
         try:
             refuse_beyond(draft)
             found = load_spec(draft, tables_folder())
@@ -98,7 +96,7 @@ def check(text: Text, name: Annotated[str, Body()] = "") -> Response:
             problems = [_problem(line, draft) for line in str(error).splitlines()]
             return JSONResponse({"problems": problems, "complete": False})
     problems = [_warning(warning) for warning in found.warnings()]
-    if name and (wrong := _wrong_name(name, text, found.release)):
+    if name and (wrong := drafts.wrong_name(name, text, found.release)):
         problems.append(
             {"line": None, "column": None, "key": "release", "message": wrong, "severity": "error"}
         )
@@ -107,9 +105,9 @@ def check(text: Text, name: Annotated[str, Body()] = "") -> Response:
 
 
 @router.post("/specs/plan")
-def plan(text: Annotated[str, Body(max_length=MOST_SPEC, embed=True)]) -> Response:
+def plan(text: Annotated[str, Body(max_length=drafts.MOST_SPEC, embed=True)]) -> Response:
     """What a release of the spec will cost and how good it will be, as a part of the page."""
-    with _draft(text) as draft:
+    with drafts.drafted(text) as draft:
         refuse_beyond(draft)
         prepared = prepared_draft(draft)
         summary, found = plan_summary(prepared), balance(prepared)
@@ -124,7 +122,7 @@ def plan(text: Annotated[str, Body(max_length=MOST_SPEC, embed=True)]) -> Respon
 def alternative(text: Text, epsilon: Annotated[str, Body(max_length=40)]) -> Response:
     """What another epsilon would bring, with all else as the spec says, as a row of the page."""
     wanted = _epsilon(epsilon)
-    with _draft(text) as draft:
+    with drafts.drafted(text) as draft:
         refuse_beyond(draft)
         prepared = prepared_draft(draft)
         (one,) = sweep(prepared, [wanted])
@@ -140,12 +138,14 @@ def alternative(text: Text, epsilon: Annotated[str, Body(max_length=40)]) -> Res
 @router.get("/specs/{name}")
 def spec_page(request: Request, name: str) -> Response:
     """The editor of one spec."""
-    text = _existing(name).read_text(encoding="utf-8")
+    text = drafts.existing(name).read_text(encoding="utf-8")
     return page(
         request,
         "spec",
         name=name,
         text=text,
+        seen=drafts.digest(text),
+        questions=_questions(name, text),
         recurs=PERIOD_MARK in text,
         server=engine.has_server(),
         **_about_file(logged_in(request), text),
@@ -153,21 +153,26 @@ def spec_page(request: Request, name: str) -> Response:
 
 
 @router.post("/specs/{name}")
-def save(request: Request, name: str, text: Annotated[str, Form(max_length=MOST_SPEC)]) -> Response:
-    """Save a spec, complete or not."""
-    file = _existing(name)
+def save(
+    request: Request,
+    name: str,
+    text: Annotated[str, Form(max_length=drafts.MOST_SPEC)],
+    seen: Annotated[str, Form(max_length=drafts.DIGEST)] = "",
+) -> Response:
+    """Save a spec, complete or not, unless its text was changed since it was seen."""
+    file = drafts.existing(name)
     with doing(logged_in(request).actor, "spec-saved", name):
-        _keep(file, text.replace("\r\n", "\n"))
+        drafts.rewrite(file, seen, lambda _: text.replace("\r\n", "\n"))
     return RedirectResponse(f"/specs/{name}", 303)
 
 
 @router.post("/specs/{name}/validate")
 def validate(request: Request, name: str) -> Response:
     """Check the private table against the spec as it is saved, on a worker."""
-    file, visitor, copy = _existing(name), logged_in(request), checked_spec(name)
+    file, visitor, copy = drafts.existing(name), logged_in(request), checked_spec(name)
     with doing(visitor.actor, "ordered", name, check="true"):
         with whole(copy) as draft:  # what is looked at here is what is checked
-            draft.write_text(_as_of_now(file.read_text(encoding="utf-8")), encoding="utf-8")
+            draft.write_text(drafts.as_of_now(file.read_text(encoding="utf-8")), encoding="utf-8")
             refuse_beyond(draft)
             spec = prepared_draft(draft).spec
         refuse_used_up(spec, tables_folder())
@@ -183,7 +188,7 @@ def validate(request: Request, name: str) -> Response:
 @router.get("/specs/{name}/values")
 def values(request: Request, name: str) -> Response:
     """The values that broke rules in the last check, for whoever uploaded the table alone."""
-    visitor, text = logged_in(request), _existing(name).read_text(encoding="utf-8")
+    visitor, text = logged_in(request), drafts.existing(name).read_text(encoding="utf-8")
     spec = _loaded(text)
     found = None if spec is None else values_page(spec, tables_folder())
     if spec is None or found is None:
@@ -199,10 +204,17 @@ def values(request: Request, name: str) -> Response:
 @router.post("/specs/{name}/remove")
 def remove(request: Request, name: str) -> Response:
     """Remove a draft; what was released by it stays."""
-    file = _existing(name)
+    file = drafts.existing(name)
     with doing(logged_in(request).actor, "spec-removed", name):
         file.unlink()
     return RedirectResponse("/specs", 303)
+
+
+def _questions(name: str, text: str) -> Questions | None:
+    """What is left to be answered; None if the text is not YAML, as the editor then says."""
+    with suppress(Unreadable):
+        return drafts.asked_in(name, text)[1]
+    return None
 
 
 def _about_file(visitor: Visitor, text: str) -> dict[str, Any]:
@@ -220,7 +232,7 @@ def _about_file(visitor: Visitor, text: str) -> dict[str, Any]:
 
 def _loaded(text: str) -> ReleaseSpec | None:
     """The spec as of this month; None where it is not complete."""
-    with _draft(text) as draft, suppress(SpecError, SpecConfined):
+    with drafts.drafted(text) as draft, suppress(SpecError, SpecConfined):
         refuse_beyond(draft)
         return load_spec(draft, tables_folder())
     return None
@@ -252,27 +264,11 @@ def looked_at(name: str, template: str) -> None:
         SafeError: it names files that the desk does not keep, is not complete, or does not name
             its releases as `name` wants; line by line.
     """
-    with _draft(template) as draft:
+    with drafts.drafted(template) as draft:
         refuse_beyond(draft)
         release = prepared_draft(draft).spec.release
-    if wrong := _wrong_name(name, template, release):
+    if wrong := drafts.wrong_name(name, template, release):
         raise SafeError(f"release: {wrong}")
-
-
-def _wrong_name(name: str, text: str, release: str) -> str:
-    """What is wrong with the name of a release, whose spec is kept as `name`."""
-    if PERIOD_MARK not in text:
-        if release == name:
-            return ""
-        return f"is {release!r}, and this spec is kept as {name!r}; write one name"
-    wanted = f"{name}-{PERIOD_MARK}"
-    if release == _as_of_now(wanted):
-        return ""
-    return f"a spec of every period that is kept as {name!r} is about release {wanted}; write that"
-
-
-def _as_of_now(template: str) -> str:
-    return template.replace(PERIOD_MARK, f"{datetime.now(UTC):%Y-%m}")
 
 
 def _epsilon(text: str) -> Any:
@@ -301,15 +297,6 @@ def _warning(text: str) -> dict[str, Any]:
     return {"line": None, "column": None, "key": "", "message": text, "severity": "warning"}
 
 
-@contextmanager
-def _draft(text: str) -> Iterator[Path]:
-    """The text, as of this month, in a file that nobody else sees, as the loader reads files."""
-    with tempfile.TemporaryDirectory(dir=private_folder(home() / "tmp")) as folder:
-        file = Path(folder) / "spec.yaml"
-        file.write_text(_as_of_now(text), encoding="utf-8")
-        yield file
-
-
 def _specs() -> list[str]:
     return sorted(path.stem for path in specs_folder().glob("*.yaml"))
 
@@ -329,30 +316,6 @@ def _begun(place: Place) -> str:
     if not seen.columns:
         raise SafeError(f"the columns of {place.name} cannot be read: {seen.refusal}")
     return with_keys(skeleton_from_names(seen.columns, path=place.name, source=place.source), form)
-
-
-def _file(name: str) -> Path:
-    if re.fullmatch(IDENTIFIER, name) is None:
-        raise SafeError(
-            f"{name!r} cannot be the name of a release; use lowercase letters, digits and dashes "
-            "between them"
-        )
-    return specs_folder() / f"{name}.yaml"
-
-
-def _existing(name: str) -> Path:
-    file = _file(name)
-    if not file.exists():
-        raise HTTPException(404, f"there is no spec {name!r} here")
-    return file
-
-
-def _keep(file: Path, text: str) -> None:
-    if len(text) > MOST_SPEC:
-        raise SafeError(f"a spec has at most {MOST_SPEC:,} characters; nothing was saved")
-    with whole(file) as draft:
-        draft.touch(mode=0o600)
-        draft.write_text(text, encoding="utf-8")
 
 
 def _decoded(content: bytes) -> str:

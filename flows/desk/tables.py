@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, HTTPException, Request, Response, UploadFile
+from fastapi import APIRouter, Form, HTTPException, Request, Response, UploadFile
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData
 
+from hallmark.flows.desk.intake import Sent
 from hallmark.flows.desk.pages import ledger, page
 from hallmark.flows.desk.visitor import Visitor, logged_in
 from hallmark.schemas.columns.number_marks import THOUSANDS
@@ -51,13 +52,6 @@ _CHUNK = 1 << 20
 _ENCODINGS = ("utf-8", "windows-1252", "latin-1", "iso-8859-15", "utf-16", "windows-1250", "cp850")
 
 
-async def _sent(request: Request) -> FormData:
-    return await request.form()
-
-
-_Sent = Annotated[FormData, Depends(_sent)]
-
-
 @router.post("/tables")
 def upload(
     request: Request, table: UploadFile, public: Annotated[bool, Form()] = False
@@ -82,7 +76,7 @@ def table_page(request: Request, kind: str, name: str) -> Response:
 
 
 @router.post("/tables/{kind}/{name}/look")
-def look_again(request: Request, kind: str, name: str, sent: _Sent) -> Response:
+def look_again(request: Request, kind: str, name: str, sent: Sent) -> Response:
     """Show the first rows as they are if the file is written so; nothing is kept."""
     place = _existing(kind, name)
     _refuse_others(logged_in(request), place)
@@ -90,7 +84,7 @@ def look_again(request: Request, kind: str, name: str, sent: _Sent) -> Response:
 
 
 @router.post("/tables/{kind}/{name}/form")
-def say(request: Request, kind: str, name: str, sent: _Sent) -> Response:
+def say(request: Request, kind: str, name: str, sent: Sent) -> Response:
     """Keep how a file is written, and say so in the specs that were chosen."""
     place, actor = _existing(kind, name), logged_in(request).actor
     _refuse_others(logged_in(request), place)

@@ -56,10 +56,24 @@ DEEDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "/tables/{kind}/{name}/private": (f"{HERE}.tables.make_private", "table-made-private", {}),
     "/specs/{name}/validate": ("hallmark.flows.engine.start", "ordered", {}),
     "/specs": (
-        f"{HERE}.specs._keep", "spec-saved",
+        f"{HERE}.drafts.keep", "spec-saved",
         {"data": {"name": "another"}, "files": {"spec": ("s.yaml", b"release: another\n")}},
     ),
-    "/specs/{name}": (f"{HERE}.specs._keep", "spec-saved", {"data": {"text": "release: draft\n"}}),
+    "/specs/{name}": (f"{HERE}.drafts.keep", "spec-saved", {"data": {"text": "release: draft\n"}}),
+    "/specs/{name}/about": (f"{HERE}.drafts.keep", "spec-saved", {"data": {"title": "A title"}}),
+    "/specs/{name}/columns": (
+        f"{HERE}.drafts.keep", "spec-saved", {"data": {"column": "age", "type": "numeric"}},
+    ),
+    "/specs/{name}/columns/ignore": (
+        f"{HERE}.drafts.keep", "spec-saved", {"data": {"column": "age"}},
+    ),
+    "/specs/{name}/rules": (
+        f"{HERE}.drafts.keep", "spec-saved",
+        {"data": {"then.column": "age", "then.is": ">", "then.value": "1", "source": "the book"}},
+    ),
+    "/specs/{name}/rules/remove": (
+        f"{HERE}.drafts.keep", "spec-saved", {"data": {"number": "0"}},
+    ),
     "/specs/{name}/remove": ("pathlib.Path.unlink", "spec-removed", {}),
     "/agency/proposals": (
         "hallmark.tasks.governance.propose", "change-proposed", {"data": REASON | {"text": "a"}},
@@ -99,7 +113,9 @@ def test_no_deed_is_left_out_here():
 @pytest.fixture
 def send(keys: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Send:
     """Sends a request to a route, for which all is there that it needs."""
-    (specs_folder() / "draft.yaml").write_text("release: draft\n")
+    (specs_folder() / "draft.yaml").write_text(
+        "release: draft\ncolumns: {age: {}}\nconstraints: [{rule: a = 1}]\n"
+    )
     few = example.only(tmp_path / "monthly", "age", "region")
     monthly = example.write(tmp_path / "monthly", 5, release="monthly-{period}", **few)
     with scheduling("monthly", monthly.read_text(), MONTHLY, "tess") as calendar:

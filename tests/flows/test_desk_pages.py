@@ -50,6 +50,10 @@ PAGES = {
     "/accounts/test-people": Role.REVIEWER,
     "/specs": Role.STEWARD,
     "/specs/own": Role.STEWARD,
+    "/specs/own/about": Role.STEWARD,
+    "/specs/own/columns": Role.STEWARD,
+    "/specs/own/columns?column=region": Role.OPERATOR,
+    "/specs/own/rules": Role.STEWARD,
     "/tables/private/enquete.csv": Role.STEWARD,
     "/tables/public/codes.csv": Role.OPERATOR,
     "/releases/failed": Role.OPERATOR,
@@ -97,11 +101,11 @@ def made(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Site:
 def site(made: Site, home: Path) -> Iterator[Site]:
     """A desk with a copy of that home."""
     shutil.copytree(made.folder / "home", home)
-    with _Serving() as url:
+    with Serving() as url:
         yield replace(made, url=url)
 
 
-class _Serving:
+class Serving:
     """The desk on a free port of this machine, in a thread."""
 
     def __enter__(self) -> str:

@@ -50,7 +50,7 @@ def test_a_messy_table_is_brought_checked_and_mended_without_a_shell(
     desk.fill("#name", "enquete")
     pressed(desk, "Begin")
     written = desk.locator("#text").input_value()
-    for key in ('encoding: "latin-1"', 'delimiter: ";"', 'decimal_mark: ","', "null_markers: ["):
+    for key in ('encoding: "latin-1"', 'delimiter: ";"', 'decimal_mark: ","', '- "NA"'):
         assert key in written
     for value in messy.POSTAL_CODES:
         assert value not in written

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from hallmark.flows.desk import (
     accounts,
     agency,
+    answers,
     calendar,
     desk,
     entrance,
@@ -76,6 +77,7 @@ def test_the_table_of_rights_names_every_route_and_no_other():
     rooms = (
         accounts,
         agency,
+        answers,
         calendar,
         keys,
         log_in,
