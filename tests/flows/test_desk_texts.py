@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 
 from hallmark.flows.desk import (
     accounts,
+    agency,
     answers,
     calendar,
     desk,
@@ -33,6 +34,8 @@ from tests.flows.people import log_in as session_of
 
 CAP = {"epsilon": "1", "delta": "0", "reason": "the board, item 1"}
 OPEN = CAP | {"name": "people", "neighbours": "replace_one"}
+GATES = {"plan": "reviewer", "disclosure": "", "reason": "the board, item 2"}
+APPROVER = {"name": "Bo", "roles": "reviewer", "login": "bo", "key": "a", "reason": "Bo is new"}
 FREE: dict[tuple[str, str], dict[str, Any]] = {
     # route and field of a free text, and the whole form
     ("/me/tokens", "name"): {"name": "nightly", "days": "3", "roles": "viewer"},
@@ -44,10 +47,22 @@ FREE: dict[tuple[str, str], dict[str, Any]] = {
     ("/releases/{release}/looks", "reason"): {"reason": "it was wrong"},
     ("/releases/{release}/reopen", "reason"): {"reason": "it was explained"},
     ("/releases/{release}/withdraw", "reason"): {"reason": "it is not needed"},
+    ("/agency/proposals", "reason"): {"text": "hallmark_profile: 1", "reason": "a start"},
+    ("/agency/proposals/{number}", "reason"): {"answer": "refused", "reason": "not so"},
+    ("/agency/gates", "plan"): GATES,
+    ("/agency/gates", "disclosure"): GATES,
+    ("/agency/gates", "reason"): GATES,
+    ("/agency/approvers", "name"): APPROVER,
+    ("/agency/approvers", "roles"): APPROVER,
+    ("/agency/approvers", "login"): APPROVER,
+    ("/agency/approvers", "key"): APPROVER,
+    ("/agency/approvers", "reason"): APPROVER,
+    ("/agency/approvers/remove", "name"): APPROVER,
+    ("/agency/approvers/remove", "reason"): APPROVER,
 }
 OTHERS = {
     # fields that are compared with what there is, or read as numbers, times or specs
-    "login", "password", "again", "code", "next", "epsilon", "delta", "table", "spec", "period",
+    "login", "password", "again", "old", "code", "next", "epsilon", "delta", "table", "spec", "period",
     "at", "timezone", "embargo_days", "embargo_at", "text", "name",
     "column", "type_", "seen",
 }  # fmt: skip
@@ -62,7 +77,7 @@ def somebody(home: Path) -> TestClient:
 
 
 def test_the_table_has_every_free_text_of_a_form():
-    rooms = (accounts, answers, calendar, keys, log_in, people, releases, specs)
+    rooms = (accounts, agency, answers, calendar, keys, log_in, people, releases, specs)
     fields = {
         (route.path, field.name): field.field_info
         for room in rooms
@@ -81,7 +96,7 @@ def test_control_characters_are_refused_before_anything_is_done(
     path: str, field: str, somebody: TestClient
 ):
     form, before = FREE[path, field], len(actions())
-    place = path.format(release="none", account="none")
+    place = path.format(release="none", account="none", number=1)
     for unseen in ("\0", "\x1b[2J", "\u2028"):
         answer = somebody.post(place, data=form | {field: f"so{unseen}so"})
         assert answer.status_code == 422
