@@ -62,8 +62,8 @@ FREE: dict[tuple[str, str], dict[str, Any]] = {
 }
 OTHERS = {
     # fields that are compared with what there is, or read as numbers, times or specs
-    "login", "password", "again", "old", "code", "next", "epsilon", "delta", "table", "spec", "period",
-    "at", "timezone", "embargo_days", "embargo_at", "text", "name",
+    "login", "password", "again", "old", "code", "next", "epsilon", "delta", "table", "spec",
+    "period", "at", "timezone", "embargo_days", "embargo_at", "text", "name",
     "column", "type_", "seen",
 }  # fmt: skip
 
