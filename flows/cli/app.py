@@ -14,6 +14,7 @@ from hallmark.flows import quiet
 from hallmark.flows.cli.alerts import alerts
 from hallmark.flows.cli.anchors import RootsOption
 from hallmark.flows.cli.approvals import approve, approver_key, override, reject, reopen, waiting
+from hallmark.flows.cli.audit_privacy import audit_privacy
 from hallmark.flows.cli.backup import backup, restore
 from hallmark.flows.cli.calendar import calendar_app
 from hallmark.flows.cli.certify import certify
@@ -343,6 +344,7 @@ _ELSEWHERE = (
     evaluate,
     query,
     site,
+    audit_privacy,
     waiting,
     approve,
     reject,
