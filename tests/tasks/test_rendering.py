@@ -24,6 +24,7 @@ from hallmark.schemas.documents.certificate import CertificateFile
 from hallmark.schemas.documents.internal_review import ColumnReview, InternalReview
 from hallmark.schemas.documents.privacy_claim import Amount, PrivacyClaim
 from hallmark.tasks.rendering import (
+    crosswalk,
     plain,
     plots,
     render_audit_report,
@@ -831,3 +832,18 @@ def test_the_label_is_a_picture_that_stands_alone_and_says_what_attacks_reach(
         b"REHEARSAL"
         in rendered_files(_changed(record, "signature", origin="rehearsal"))["privacy-label.svg"]
     )
+
+
+def test_every_line_that_others_ask_names_entries_of_the_record(record: AuditRecord) -> None:
+    for lines in crosswalk.FRAMEWORKS.values():
+        for line in lines:
+            assert line.paths
+            for path in line.paths:
+                assert crosswalk.label(path).title
+    stated = _changed(record, "trust", access="not recorded", network="no route to the internet")
+    found = dict(dict(crosswalk.crosswalk(stated))["NIST SP 800-226: components of the pyramid"])
+    access, network, _ = found["security and access control"]
+    assert access.state == "not recorded; stated in agency.environment.access in the profile"
+    assert network.state == "stated by people"
+    assert found["epsilon and delta"][0].state == "recorded"
+    assert "Who has access (not recorded; stated in" in Page(render_audit_report(stated)).text
