@@ -63,7 +63,7 @@ def test_a_table_is_released_from_the_browser_alone(
 
     page.get_by_role("link", name="mine").click()
     page.get_by_role("button", name="Start").click()
-    expect(page.get_by_role("heading", name="Runs of the orchestrator")).to_be_visible()
+    expect(page.get_by_role("heading", name="All runs")).to_be_visible()
     wait_until((house.out / "mine").exists, "the release is published")
     comes_to(page, "published")
     expect(page.get_by_role("cell", name=re.compile("by administrator"))).to_be_visible()
