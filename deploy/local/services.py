@@ -147,6 +147,8 @@ def services(home: Path, ports: Ports, workers: int) -> tuple[Service, ...]:
                 *_at(ports.desk),
                 "--log-level",
                 "warning",
+                "--timeout-graceful-shutdown",  # pages keep streams open that do not end at once
+                "5",
             ),
         ),
     )

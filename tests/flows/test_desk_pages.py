@@ -110,7 +110,9 @@ class Serving:
 
     def __enter__(self) -> str:
         listening = socket.create_server(("127.0.0.1", 0))
-        self._server = uvicorn.Server(uvicorn.Config(desk, log_level="error"))
+        self._server = uvicorn.Server(
+            uvicorn.Config(desk, log_level="error", timeout_graceful_shutdown=1)
+        )
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [listening]}, daemon=True
         )
