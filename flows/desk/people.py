@@ -115,10 +115,13 @@ def _refuse_by_command(roles: Collection[Role]) -> None:
 
 
 def _page(request: Request, invited: str | None = None, secret: str | None = None) -> Response:
+    everybody = directory.people()
     return page(
         request,
         "people",
-        people=directory.people(),
+        people=everybody,
+        by_command=BY_COMMAND_ALONE,
+        governing=[one.login for one in everybody if BY_COMMAND_ALONE & set(one.roles)],
         tokens=tokens(),
         roles=RIGHTS,
         invited=invited,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from hallmark.tasks.people.rights import Role
+from hallmark.tasks.people.rights import BY_COMMAND_ALONE, Role
 from tests import example
 from tests.flows.server import Installation, accept, comes_to
 from tests.flows.services import SECONDS
@@ -23,6 +23,7 @@ SEEN = {
     Role.OPERATOR: ["Releases", "Specs", "Calendar", "Accounts", "Keys", "Engine"],
     Role.REVIEWER: ["Releases", "Calendar", "Accounts", "Keys"],
     Role.AUDITOR: ["Releases", "Calendar", "Accounts", "Keys", "Log"],
+    Role.GOVERNOR: ["Releases", "Calendar", "Keys", "Agency", "Log"],
     # Whom `make up` invites is also steward and operator, so that one person can begin alone.
     Role.ADMINISTRATOR: [
         "Releases", "Specs", "Calendar", "Accounts", "Keys", "People", "Log", "Engine",
@@ -33,14 +34,15 @@ SEEN = {
 @pytest.fixture(scope="module")
 def people(agency: Installation, chrome: Browser) -> dict[Role, Page]:
     """Everybody's browser: the administrator follows the printed link, adds the others and sends
-    each the link that the page shows."""
+    each the link that the page shows. Governors are added by whoever has the machine."""
     administrator = _page(chrome)
     accept(administrator, agency.first_link)
     pages = {Role.ADMINISTRATOR: administrator}
     for role in Role:
         if role not in pages:
             pages[role] = _page(chrome)
-            accept(pages[role], added(administrator, role))
+            is_by_command = role in BY_COMMAND_ALONE
+            accept(pages[role], by_command(agency) if is_by_command else added(administrator, role))
     return pages
 
 
@@ -48,6 +50,15 @@ def _page(chrome: Browser) -> Page:
     page = chrome.new_context(viewport={"width": 1280, "height": 900}).new_page()
     page.set_default_timeout(1000 * SECONDS)
     return page
+
+
+def by_command(agency: Installation) -> str:
+    """The link for a governor, as the command line prints it."""
+    known = ("--name", "The governor", "--role", Role.GOVERNOR)
+    made = agency.hallmark("people", "add", "the-governor", *known)
+    assert made.returncode == 0, made.stderr
+    (link,) = re.findall(r"http://\S+", made.stdout)
+    return str(link)
 
 
 def added(administrator: Page, role: Role) -> str:

@@ -104,6 +104,10 @@ def test_no_administrator_becomes_a_governor_nor_two(listed: Path):
         refused = adam.post(path, data=form)
         assert refused.status_code == 409, path
         assert "decided where the installation is run" in refused.text
+    page = adam.get("/people").text
+    assert 'value="governor"' not in page
+    assert "/people/gina/invite" not in page
+    assert "/people/adam/invite" in page
     assert adam.get("/agency").status_code == 403
     assert directory.person("eve") is None
 
