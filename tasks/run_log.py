@@ -1,7 +1,8 @@
 """All runs of a release, as the log tells: what each did, when, and how it ended.
 
-The log knows every run, whoever started it and where: releases, rehearsals, checks of a table, and
-each time that one was resumed. It forgets the oldest (`tasks.installation.log`).
+The log knows every run that may draw, whoever started it and where, and each time that one was
+resumed; of rehearsals and checks of a table the orchestrator alone knows. It forgets the oldest
+(`tasks.installation.log`).
 """
 
 import json

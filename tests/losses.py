@@ -8,8 +8,13 @@ import pytest
 from hallmark.mechanisms.privacy import privacy_loss
 from hallmark.mechanisms.privacy.accountant import _fits
 from hallmark.mechanisms.privacy.calibration import gaussian_sigma2
-from hallmark.mechanisms.privacy.privacy_loss import epsilon_at_least, epsilon_at_most
+from hallmark.mechanisms.privacy.privacy_loss import (
+    deltas_at_most,
+    epsilon_at_least,
+    epsilon_at_most,
+)
 
+_OF_LOSSES = (epsilon_at_most, deltas_at_most, epsilon_at_least, privacy_loss._dominating)
 _OWN = {name: getattr(privacy_loss, name) for name in ("_POINTS_ABOVE", "_POINTS_BELOW")}
 
 
@@ -27,7 +32,7 @@ def own_grid() -> Iterator[None]:
     """The grid of the product, and nothing that was found on a coarser one."""
 
     def forget() -> None:
-        for cached in (epsilon_at_most, epsilon_at_least, _fits, gaussian_sigma2):
+        for cached in (*_OF_LOSSES, _fits, gaussian_sigma2):
             cached.cache_clear()
 
     forget()

@@ -43,6 +43,7 @@ from hallmark.mechanisms.privacy.events import (
     DiscreteLaplace,
     Event,
     ExponentialMechanism,
+    is_adaptive,
     merged,
 )
 from hallmark.mechanisms.privacy.noise import (
@@ -155,7 +156,7 @@ def _fits(composition: tuple[Event, ...], budget: Budget) -> bool:
         return False
     if _within(zcdp_epsilon(rho(composition), budget.delta), budget):
         return True
-    if _is_adaptive(composition):
+    if is_adaptive(composition):
         return False
     return _within(epsilon_at_most(composition, budget.delta), budget)
 
@@ -170,14 +171,9 @@ def _upper_bounds(composition: tuple[Event, ...], delta: Fraction) -> dict[str, 
         PURE: inf if pure is None else float_above(pure),
         ZCDP: zcdp_epsilon(rho(composition), delta),
     }
-    if not _is_adaptive(composition):
+    if not is_adaptive(composition):
         bounds[PLD] = epsilon_at_most(composition, delta)
     return bounds
-
-
-def _is_adaptive(composition: tuple[Event, ...]) -> bool:
-    """Whether the list of events is itself an outcome, so that only sums of costs bound it."""
-    return any(event.adaptive for event in composition)
 
 
 def _second_opinion(composition: tuple[Event, ...], delta: Fraction) -> tuple[float, str]:

@@ -65,6 +65,11 @@ def merged(events: Iterable[Event]) -> tuple[Event, ...]:
     return tuple(replace(event, times=n) for event, n in times.items())
 
 
+def is_adaptive(events: Iterable[Event]) -> bool:
+    """Whether the list of events is itself an outcome, so that only sums of costs bound it."""
+    return any(event.adaptive for event in events)
+
+
 def events_to_json(events: Iterable[Event]) -> list[dict[str, Any]]:
     """Plain JSON of `events`; rationals are strings such as "7/2", so that nothing is lost.
 

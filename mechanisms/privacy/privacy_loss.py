@@ -82,6 +82,7 @@ def deltas_at_most(
     return tuple(float(least[one]) * (1 + _RELATIVE_SLACK) + _SLACK for one in epsilons)
 
 
+@lru_cache(maxsize=2)  # megabytes each; whoever asks for epsilon then asks for deltas
 def _dominating(composition: tuple[Event, ...]) -> _Distribution:
     """Loss distribution of a pair that dominates the composition."""
     return _compose(list(_pessimistic(composition, _mesh(composition, _POINTS_ABOVE))))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 
 from hallmark.mechanisms.privacy.accountant import bracket, pure_epsilon, rho
-from hallmark.mechanisms.privacy.events import events_to_json
+from hallmark.mechanisms.privacy.events import events_to_json, is_adaptive
 from hallmark.mechanisms.privacy.ledger.ledger import AccountState, Entry
 from hallmark.mechanisms.privacy.rounding import decimal_above
 from hallmark.mechanisms.privacy.trade_off import trade_off
@@ -78,7 +78,7 @@ def _delta_in_context(run: Executed, claim: PrivacyClaim) -> str:
 
 
 def _about_curve(run: Executed) -> str:
-    if any(event.adaptive for event in run.events):
+    if is_adaptive(run.events):
         return "noise was chosen after seeing answers, so the budget alone is proved"
     return "the accountant's bounds for the events charged, at other epsilons"
 

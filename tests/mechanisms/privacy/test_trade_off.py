@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
-from math import exp
+from math import exp, inf, nan
 
 import numpy as np
 import pytest
@@ -168,3 +168,12 @@ def test_of_adaptive_events_no_pair_beyond_the_budget_is_proved():
     budget = budget_of(events)
     (claimed,) = trade_off(events, budget).points
     assert unproved([claimed, (0.0, 0.9)], events, budget) == [(0.0, 0.9)]
+
+
+def test_what_is_no_number_is_not_proved():
+    events = [DiscreteGaussian(l2_squared=1, sigma2=Fraction(100), unit_moves=1)]
+    budget = budget_of(events)
+    points = trade_off(events, budget).points
+    for forged in ((nan, 0.5), (inf, 0.0), (0.0, nan)):
+        found = unproved((points[1], forged, points[0]), events, budget)
+        assert [str(pair) for pair in found] == [str(forged)]
