@@ -26,6 +26,7 @@ from hallmark.mechanisms.privacy.rounding import float_below
 
 _MARGIN = 1e-9  # of the recorded conversion: larger than all float errors
 _GRID = Fraction(1, 10**6)  # of orders and of forecasts: entries stay short
+_FINE = 10**12  # of a cap in rho
 _BISECTIONS = 50
 _GAUSSIAN = Fraction(999, 1000)  # of a forecast, which the discrete Gaussian nearly reaches
 
@@ -123,6 +124,18 @@ class Taken:
 def implied_budget(rho: Fraction, delta: Fraction) -> Budget:
     """The budget that rho-zCDP implies at a positive delta; epsilon is rounded up."""
     return Budget(epsilon=ceil(Fraction(zcdp_epsilon(rho, delta)) / _GRID) * _GRID, delta=delta)
+
+
+def implied_rho(cap: Budget) -> Fraction:
+    """The most rho whose zCDP implies a budget with delta; rounded down."""
+    low, high = Fraction(0), Fraction(1)
+    while zcdp_epsilon(high, cap.delta) <= cap.epsilon:
+        high *= 2
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        passes = zcdp_epsilon(middle, cap.delta) <= cap.epsilon
+        low, high = (middle, high) if passes else (low, middle)
+    return floor(low * _FINE) / Fraction(_FINE)
 
 
 def gaussian_epsilon(rho: Fraction, delta: Fraction) -> Fraction:

@@ -9,7 +9,10 @@ Filter.  If it is "zcdp", reservations state the most that their release may cos
          with the first release that it admits and that is not pure, for what is left of the cap
          then; until it opens, reservations are summed. It closes again while it has admitted no
          release: cancelled releases have drawn nothing. If the cap is in rho, the releases' rho
-         sums to at most that, and nothing else is summed.
+         sums to at most that, and nothing else is summed. If the account keeps a series, that is
+         the sum over every set of periods in which one unit may have records (`presence`).
+Plan.    Rho that is planned for periods counts as taken, as far as they have not taken as much: no
+         release takes what a later one was promised. It restricts; the claim does not rest on it.
 Caps.    A cap may be changed, but only people decide that. The claim is the highest cap that the
          account ever had; a filter keeps its order, so that everything it admitted before would
          also have been admitted under that cap.
@@ -20,7 +23,7 @@ Oracle.  tests/mechanisms/privacy/ledger/test_balance.py, test_account_filter.py
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
@@ -38,6 +41,7 @@ from hallmark.mechanisms.privacy.ledger.terms import (
     Terms,
     shown,
 )
+from hallmark.mechanisms.privacy.presence import Presence, period
 from hallmark.mechanisms.privacy.rounding import float_above
 
 _NOTHING = Fraction(0), Fraction(0)
@@ -58,17 +62,23 @@ class Balance:
         self.terms = terms
         self._filter: Filter | None = None
         self._taken = Taken()  # by what stands in the filter, or under a cap in rho
+        self.by_period: dict[str, Fraction] = {}  # rho that is taken in a series
+        self.planned: Mapping[str, Fraction] = {}  # rho
         # Budgets of what is not given back: by state, by allowance, of what is summed, and of what
         # states no cost.
         self._sums: dict[tuple[str, str | None], Pair] = defaultdict(lambda: _NOTHING)
         self._stated_rho = Fraction(0)
         self._refuse_without_delta(terms)
         self._refuse_wrong_rho(terms)
+        if terms.presence is not None and terms.rho_cap is None:
+            raise LedgerError(f"account {account!r}: a series needs a cap in rho")
 
     def copy(self) -> "Balance":
         """A balance that changes without changing this one."""
         made = copy(self)
         made._sums = self._sums.copy()
+        made.by_period = self.by_period.copy()
+        made.planned = dict(self.planned)
         return made
 
     # What is taken and left
@@ -85,10 +95,11 @@ class Balance:
 
     @property
     def remaining(self) -> Pair:
-        """The budget that one more release can reserve; with a filter, roughly a Gaussian one's."""
+        """The budget that one more release can reserve; with a filter, roughly a Gaussian one's; in
+        a series, one about whatever period."""
         cap = self.terms.cap
         if self.terms.rho_cap is not None:
-            return gaussian_epsilon(self.terms.rho_cap - self._taken.rho, cap.delta), cap.delta
+            return gaussian_epsilon(self.terms.rho_cap - self._rho_promised, cap.delta), cap.delta
         left = self._left_of_sums
         if self._standing is None:
             return left
@@ -108,7 +119,7 @@ class Balance:
     def _share_left(self) -> Fraction:
         cap = self.terms.cap
         if self.terms.rho_cap is not None:
-            return 1 - self._taken.rho / self.terms.rho_cap
+            return 1 - self._rho_taken / self.terms.rho_cap
         epsilon, delta = self._left_of_sums
         if self._standing is not None:
             whole = cap.epsilon - self._standing.conversion
@@ -129,6 +140,8 @@ class Balance:
             return None
         epsilon, delta = added([self.spent, self.reserved])
         bounds = [float_above(epsilon)] if delta <= cap.delta else []
+        if self.terms.presence is not None:
+            return min([*bounds, zcdp_epsilon(self._rho_taken, cap.delta)])
         epsilon, delta = self._sums["stated", "no"]
         if delta < cap.delta:
             converted = zcdp_epsilon(self._stated_rho, cap.delta - delta)
@@ -156,16 +169,25 @@ class Balance:
                 self._sums[key] = epsilon + by * one.budget.epsilon, delta + by * one.budget.delta
             if one.cost is not None:
                 self._stated_rho += by * one.cost.rho
+                if one.period is not None:
+                    rho = self.by_period.get(one.period, Fraction(0)) + by * one.cost.rho
+                    self.by_period[one.period] = rho
                 if one.filtered:
                     divergence = self._filter.divergence(one.cost) if self._filter else Fraction(0)
                     self._taken = self._taken.changed(one.cost, divergence, by=by)
 
     def admit(
-        self, release: str, budget: Budget, cost: Cost | None, opened: Filter | None
+        self,
+        release: str,
+        budget: Budget,
+        cost: Cost | None,
+        opened: Filter | None,
+        about: str | None = None,
     ) -> tuple[Cost | None, bool]:
         """Whether a release may reserve a budget; its cost, and whether the filter admits it.
 
         Args:
+            about: name of the period that it is about, in a series.
             opened: the filter that the reservation opens, from `opening` when it was entered.
         Raises:
             BudgetRefused: too little is left.
@@ -187,6 +209,9 @@ class Balance:
                 f"account {self._account!r}: release {release!r} does not state its cost in zCDP, "
                 "by which the account composes its releases"
             )
+        if self.terms.presence is not None:
+            self._refuse_beyond_series(release, budget, cost, about)
+            return cost, True
         if not self._passes(standing, cost):
             left = self.remaining
             raise BudgetRefused(
@@ -240,6 +265,43 @@ class Balance:
             )
         self._filter = refitted or standing
         self.terms = terms
+
+    def set_plan(self, planned: Mapping[str, Fraction]) -> None:
+        """Take another plan of the series: the rho that periods have, by their names.
+
+        Raises:
+            LedgerError: the account keeps no series; the cap does not cover the plan together with
+                what is taken; or a name is none of the series' periods.
+        """
+        presence, cap = self.terms.presence, self.terms.rho_cap
+        if presence is None or cap is None:
+            raise LedgerError(f"account {self._account!r} keeps no series, so nothing is planned")
+        for name in planned:
+            self._refuse_other_period(presence, name)
+        if any(rho <= 0 for rho in planned.values()):
+            raise LedgerError(f"account {self._account!r}: a period has some rho, or is left out")
+        promised = presence.heaviest(_numbered(_larger(self.by_period, planned)))
+        if promised > cap:
+            raise LedgerError(
+                f"account {self._account!r}: the plan and what is taken come to rho "
+                f"{float(promised):.4g} for {presence}, and the cap is {float(cap):.4g}; plan "
+                "less, or have the cap raised"
+            )
+        self.planned = dict(planned)
+
+    def left_for(self, about: str) -> Fraction:
+        """The rho that releases about a period of a series can still reserve.
+
+        Raises:
+            LedgerError: the account keeps no series, or this is none of its periods.
+        """
+        presence, cap = self.terms.presence, self.terms.rho_cap
+        if presence is None or cap is None:
+            raise LedgerError(f"account {self._account!r} keeps no series of periods")
+        self._refuse_other_period(presence, about)
+        promised = _larger(self.by_period, self.planned)
+        promised |= {about: self.by_period.get(about, Fraction(0))}
+        return cap - presence.heaviest(_numbered(promised), holding=period(about).number)
 
     # What a filter is opened or kept with, for whoever writes the entry that records it
 
@@ -302,6 +364,50 @@ class Balance:
     # The law
 
     @property
+    def _rho_taken(self) -> Fraction:
+        """What the account has taken of a cap in rho; of a series, in the most exposed periods."""
+        if self.terms.presence is None:
+            return self._taken.rho
+        return self.terms.presence.heaviest(_numbered(self.by_period))
+
+    @property
+    def _rho_promised(self) -> Fraction:
+        """The same, with what is planned."""
+        if self.terms.presence is None:
+            return self._taken.rho
+        return self.terms.presence.heaviest(_numbered(_larger(self.by_period, self.planned)))
+
+    def _refuse_other_period(self, presence: Presence, name: str) -> None:
+        try:
+            if (length := period(name).length) != presence.length:
+                raise ValueError(f"{name!r} is a {length}")
+        except ValueError as error:
+            raise LedgerError(
+                f"account {self._account!r} keeps a series of {presence.length}s: {error}"
+            ) from None
+
+    def _refuse_beyond_series(
+        self, release: str, budget: Budget, cost: Cost, about: str | None
+    ) -> None:
+        presence = self.terms.presence
+        if about is None:
+            raise LedgerError(
+                f"account {self._account!r} keeps a series, {presence}, and release {release!r} "
+                "does not state the period that it is about; give it as series.period in the spec"
+            )
+        left = self.left_for(about)
+        if cost.rho > left:
+            delta = self.terms.cap.delta
+            raise BudgetRefused(
+                f"account {self._account!r}: release {release!r} about {about} asks for "
+                f"{shown(budget)}, which is rho {float(cost.rho):.4g}. What is taken and planned "
+                f"for {presence} leaves rho {float(left):.4g}, about epsilon "
+                f"{float(gaussian_epsilon(max(left, Fraction(0)), delta)):g} at delta "
+                f"{float(delta):g}; ask for less, change the plan of the series, or have the cap "
+                "raised"
+            )
+
+    @property
     def _standing(self) -> Filter | None:
         """The filter, if it has admitted a release; else None."""
         return self._filter if self._taken.releases else None
@@ -323,7 +429,7 @@ class Balance:
 
     def _passes(self, standing: Filter | None, cost: Cost) -> bool:
         if self.terms.rho_cap is not None:
-            return self._taken.rho + cost.rho <= self.terms.rho_cap
+            return self._rho_taken + cost.rho <= self.terms.rho_cap
         assert standing is not None, "a filter admits"
         epsilon, delta = self._left_of_sums
         taken = self._taken.changed(cost, standing.divergence(cost))
@@ -332,7 +438,7 @@ class Balance:
     def _covers(self, terms: Terms, standing: Filter | None) -> bool:
         """Whether other terms, and a filter under them, cover everything that is taken."""
         if terms.rho_cap is not None:
-            return self._taken.rho <= terms.rho_cap
+            return self._rho_promised <= terms.rho_cap
         summed = self._sums["summed", "yes"]
         epsilon, delta = terms.cap.epsilon - summed[0], terms.cap.delta - summed[1]
         if epsilon < 0 or delta < 0:
@@ -376,6 +482,15 @@ class Balance:
                 f"{implied:g} at delta {float(terms.cap.delta):g}, more than "
                 f"{shown(terms.cap)}"
             )
+
+
+def _larger(some: Mapping[str, Fraction], others: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """The larger of the two for each period."""
+    return dict(some) | {name: max(rho, some.get(name, rho)) for name, rho in others.items()}
+
+
+def _numbered(by_period: Mapping[str, Fraction]) -> dict[int, Fraction]:
+    return {period(name).number: rho for name, rho in by_period.items()}
 
 
 def added(pairs: Iterable[Pair]) -> Pair:

@@ -12,13 +12,14 @@ Proved.  A ledger that was put back from a copy has forgotten draws. What a rele
 Within.  A reservation may be made under an allowance, such as a month of a release calendar:
          reservations under the same allowance that are not cancelled sum to at most what each of
          them states.
+Series.  A plan gives the periods of a series their shares of the cap (`balance`).
 Reuse.   Writing an entry and reading it back both go through `Book.apply`, so the ledger cannot
          write what it would later refuse to read, and `verify` checks the law along with the chain.
 """
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple, final
 
@@ -40,10 +41,12 @@ from hallmark.mechanisms.privacy.ledger.terms import (
     composition_from_json,
     cost_from_json,
     filter_from_json,
+    planned_from_json,
     rho_from_json,
     shown,
     terms_from_json,
 )
+from hallmark.mechanisms.privacy.presence import Presence
 
 STATEMENTS = ("request", "decision", "override", "passage", "publish")
 """Kinds of entries that record who asked for, granted or overrode something, how a gate was passed,
@@ -107,6 +110,8 @@ class AccountState:
         rho_cap: the most rho that may be spent; None if the cap is an epsilon.
         entries: length of the chain.
         head: hash of its last entry, which anchors all of them if recorded elsewhere.
+        presence: in which periods of a series one unit may have records; None if it keeps none.
+        planned, by_period: rho that periods of the series have, and that is taken, by their names.
     """
 
     name: str
@@ -122,6 +127,9 @@ class AccountState:
     entries: int
     head: str
     rho_cap: Fraction | None = None
+    presence: Presence | None = None
+    planned: Mapping[str, Fraction] = field(default_factory=dict)
+    by_period: Mapping[str, Fraction] = field(default_factory=dict)
 
     @property
     def neighbours(self) -> Neighbours:
@@ -199,6 +207,8 @@ class Book:
                     composition_from_json(payload["composition"]),
                     filter_from_json(payload.get("filter")),
                 )
+            case "plan":
+                self.balance.set_plan(planned_from_json(payload["planned"]))
             case "reserve":
                 self._reserve(
                     release,
@@ -207,6 +217,7 @@ class Book:
                     allowance_from_json(payload.get("allowance")),
                     cost_from_json(payload.get("cost")),
                     filter_from_json(payload.get("filter")),
+                    payload.get("period"),
                 )
             case "charge":
                 self._charge(release, payload, entry.at)
@@ -219,6 +230,7 @@ class Book:
                     events_from_json(payload["events"]),
                     payload["manifest"],
                     filter_from_json(payload.get("filter")),
+                    payload.get("period"),
                     entry.at,
                 )
             case kind if kind in STATEMENTS:
@@ -255,6 +267,9 @@ class Book:
             composition=terms.composition,
             cap=terms.cap,
             rho_cap=terms.rho_cap,
+            presence=terms.presence,
+            planned=dict(balance.planned),
+            by_period=dict(balance.by_period),
             spent=balance.spent,
             reserved=balance.reserved,
             remaining=balance.remaining,
@@ -347,13 +362,14 @@ class Book:
         allowance: Allowance | None,
         stated: Cost | None,
         opened: Filter | None,
+        about: str | None,
     ) -> None:
         existing = self.reservations.get(release)
         if existing is not None and existing.state != "cancelled":
             raise LedgerError(f"release {release!r} has a reservation already")
         if allowance is not None:
             self.balance.refuse_beyond(allowance, release, budget)
-        admitted, filtered = self.balance.admit(release, budget, stated, opened)
+        admitted, filtered = self.balance.admit(release, budget, stated, opened, about)
         self._put(
             Reservation(
                 account=self.account,
@@ -362,6 +378,7 @@ class Book:
                 state="reserved",
                 binding=binding,
                 allowance=allowance.name if allowance else None,
+                period=about,
                 cost=admitted,
                 filtered=filtered,
             )
@@ -402,14 +419,15 @@ class Book:
         events: tuple[Event, ...],
         manifest: str,
         opened: Filter | None,
+        about: str | None,
         at: str,
     ) -> None:
         existing, whole = self.reservations.get(release), cost(events)
         if not events:
             raise LedgerError(f"release {release!r}: a draw without a charge")
         if existing is None or existing.state == "cancelled":
-            self._reserve(release, budget, manifest, None, whole, opened)
-        elif existing.proved or existing.budget != budget:
+            self._reserve(release, budget, manifest, None, whole, opened, about)
+        elif existing.proved or (existing.budget, existing.period) != (budget, about):
             what = "was proved before" if existing.proved else f"has {shown(existing.budget)}"
             raise LedgerError(f"release {release!r} {what}, and cannot be proved for this budget")
         elif existing.cost is not None and not existing.cost.covers(whole):

@@ -51,9 +51,11 @@ from hallmark.mechanisms.privacy.ledger.terms import (
     cap_to_json,
     cost_to_json,
     filter_to_json,
+    planned_to_json,
     shown,
     terms_to_json,
 )
+from hallmark.mechanisms.privacy.presence import Presence
 
 __all__ = [
     "AccountState",
@@ -112,6 +114,7 @@ class Ledger:
         reason: str,
         composition: Composition = "sum",
         rho_cap: Fraction | None = None,
+        presence: Presence | None = None,
     ) -> AccountState:
         """Open an account for one population; if it exists with these terms, change nothing.
 
@@ -123,6 +126,7 @@ class Ledger:
             composition: how its releases compose; "zcdp" lets many Gaussian ones pass, "sum" is
                 better for few, or where pure and Gaussian ones alternate.
             rho_cap: the most in zCDP, where the cap is to be that; `cap` is then what it implies.
+            presence: in which periods of a series one unit may have records; needs `rho_cap`.
         Raises:
             LedgerError: it exists with other terms, or a name is empty or not printable.
         """
@@ -134,6 +138,7 @@ class Ledger:
                 composition=composition,
                 opened_at="",
                 rho_cap=rho_cap,
+                presence=presence,
             )
         )
 
@@ -149,7 +154,8 @@ class Ledger:
                     f"account {name!r} exists, with cap {shown(state.cap)} under "
                     f"{state.adjacency}, composition {state.composition}, not {shown(cap)} under "
                     f"{adjacency}, composition {composition}. Its cap can be changed, by setting "
-                    "it; relation and unit cannot, since all that was spent is stated under them"
+                    "it; relation, unit and the periods of a series cannot, since all that was "
+                    "spent is stated under them"
                 )
             return book.state
 
@@ -172,6 +178,40 @@ class Ledger:
             return book.state
 
         return self._write(work)
+
+    def plan_series(
+        self, name: str, planned: Mapping[str, Fraction], *, by: str, reason: str
+    ) -> AccountState:
+        """Give the periods of a series their shares of the cap; if they have them, change nothing.
+
+        Args:
+            planned: rho by the period's name, which no other period takes; of periods that are
+                over, too, as long as they may still be released.
+        Raises:
+            LedgerError: the account keeps no series; the cap does not cover the plan together with
+                what is taken; or a name is none of its periods.
+        """
+        _printable(by=by, reason=reason)
+        asked = planned_to_json(planned)
+
+        def work(connection: Connection) -> AccountState:
+            book = rows.lock_book(connection, name)
+            if planned_to_json(book.balance.planned) != asked:
+                payload = {"planned": asked, "by": by, "reason": reason}
+                rows.append(connection, book, "plan", payload)
+            return book.state
+
+        return self._write(work)
+
+    def left_for(self, name: str, period: str) -> Fraction:
+        """The rho that releases about a period of an account's series can still reserve.
+
+        Raises:
+            LedgerError: the account keeps no series, or this is none of its periods.
+        """
+        return self._database.read(
+            lambda connection: rows.read_book(connection, name).balance.left_for(period)
+        )
 
     def compose_by_zcdp(
         self, name: str, *, with_earlier: bool, by: str, reason: str
@@ -229,6 +269,7 @@ class Ledger:
         binding: str,
         allowance: Allowance | None = None,
         cost: Cost | None = None,
+        period: str | None = None,
     ) -> Reservation:
         """Set budget aside for a release; if that was done before, return the reservation.
 
@@ -239,11 +280,14 @@ class Ledger:
             binding: digest of the part of the plan that privacy depends on.
             allowance: a limit in addition to the account's cap, such as a month's budget.
             cost: the most that its events may cost together, which no charge may exceed.
+            period: name of the period that it is about, where the account keeps a series; else it
+                counts for nothing.
         Raises:
             BudgetRefused: spent, reserved and this budget together would exceed the cap, or
                 reservations under the same allowance would exceed the allowance.
             LedgerError: there is no such account; its adjacency is different; or the release has a
-                reservation on another account, for another budget, or bound to another plan.
+                reservation on another account, for another budget or period, or bound to another
+                plan.
         """
         _printable(release=release)
 
@@ -251,13 +295,17 @@ class Ledger:
             book = _claimed(connection, account, release, adjacency)
             existing = book.reservations.get(release)
             if existing is None or existing.state == "cancelled":
-                payload = _reserving(book, budget, binding, allowance, cost)
+                payload = _reserving(book, budget, binding, allowance, cost, period)
                 rows.append(connection, book, "reserve", payload, release)
             elif existing.proved:
                 book.open_reservation(release)  # refuses, and says why
-            elif (existing.budget, existing.binding) != (budget, binding):
+            elif (existing.budget, existing.binding) != (budget, binding) or (
+                existing.period not in (None, period)
+            ):
                 what = f"{shown(existing.budget)}, not {shown(budget)}"
-                if existing.budget == budget:
+                if existing.period not in (None, period):
+                    what = f"period {existing.period}, not {period}"
+                elif existing.budget == budget:
                     what = (
                         "another plan (its data, columns, privacy, mechanism or approvals changed)"
                     )
@@ -277,6 +325,7 @@ class Ledger:
         *,
         adjacency: Adjacency,
         cost: Cost | None = None,
+        period: str | None = None,
     ) -> None:
         """Refuse what `reserve` would refuse now of a release without a reservation; write nothing.
 
@@ -287,7 +336,8 @@ class Ledger:
         def work(connection: Connection) -> None:
             book = rows.read_book(connection, account)
             _refuse_other(book, rows.account_of(connection, release), release, adjacency)
-            rows.next_entry(book, "reserve", _reserving(book, budget, "", None, cost), release)
+            asked = _reserving(book, budget, "", None, cost, period)
+            rows.next_entry(book, "reserve", asked, release)
 
         self._database.read(work)
 
@@ -302,6 +352,7 @@ class Ledger:
         manifest: str,
         by: str,
         reason: str,
+        period: str | None = None,
     ) -> Reservation:
         """Enter what a release spent and the ledger, put back from a copy, has forgotten.
 
@@ -312,6 +363,7 @@ class Ledger:
             budget, adjacency, events: as the release's documents have them, which the caller has
                 verified.
             manifest: digest of its manifest.
+            period: that it is about, as for `reserve`.
         Raises:
             BudgetRefused: the cap does not cover it; it must be raised first.
             LedgerError: as for `reserve`; or a reservation that is still known was for another
@@ -332,6 +384,7 @@ class Ledger:
                 }
                 if existing is None or existing.state == "cancelled":
                     payload |= _recorded(book.balance.opening(budget, cost_of(events)))
+                payload |= _about(book, period)
                 rows.append(connection, book, "proved", payload, release)
             return book.reservations[release]
 
@@ -581,7 +634,12 @@ class Ledger:
 
 
 def _reserving(
-    book: Book, budget: Budget, binding: str, allowance: Allowance | None, cost: Cost | None
+    book: Book,
+    budget: Budget,
+    binding: str,
+    allowance: Allowance | None,
+    cost: Cost | None,
+    period: str | None,
 ) -> dict[str, Any]:
     """What the entry of a reservation says."""
     payload: dict[str, Any] = {"budget": budget_to_json(budget), "binding": binding}
@@ -589,7 +647,14 @@ def _reserving(
         payload["allowance"] = allowance_to_json(allowance)
     if cost is not None:
         payload["cost"] = cost_to_json(cost)
-    return payload | _recorded(book.balance.opening(budget, cost))
+    return payload | _recorded(book.balance.opening(budget, cost)) | _about(book, period)
+
+
+def _about(book: Book, period: str | None) -> dict[str, str]:
+    """The part of a payload that says which period of the account's series a release is about."""
+    if book.balance.terms.presence is None or period is None:
+        return {}
+    return {"period": period}
 
 
 def _recorded(opened: Filter | None) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.costs import Cost
 from hallmark.mechanisms.privacy.ledger.errors import LedgerError
+from hallmark.mechanisms.privacy.presence import LENGTHS, Presence
 
 Pair = tuple[Fraction, Fraction]
 """Epsilon and delta; unlike a `Budget` it may be zero."""
@@ -25,6 +26,8 @@ class Terms:
     Attributes:
         cap: the most that may ever be spent on the population.
         rho_cap: the cap in zCDP, which implies `cap`; None if `cap` itself is the cap.
+        presence: in which periods of a series one unit may have records; None if every release may
+            be about all of them.
     """
 
     adjacency: Adjacency
@@ -32,6 +35,7 @@ class Terms:
     composition: Composition
     opened_at: str  # UTC, ISO 8601
     rho_cap: Fraction | None = None
+    presence: Presence | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +53,7 @@ class Reservation:
     Attributes:
         binding: digest of the questions that the release may ask.
         allowance: name of the allowance that it counts against.
+        period: name of the period that it is about, if the account keeps a series.
         cost: the most that its events may cost; None if only its budget bounds them.
         filtered: whether the account's filter admitted it, instead of summing it.
         proved: whether it was entered from what the release published, since the ledger had lost
@@ -61,6 +66,7 @@ class Reservation:
     state: Literal["reserved", "spent", "cancelled"]
     binding: str
     allowance: str | None = None
+    period: str | None = None
     cost: Cost | None = None
     filtered: bool = False
     proved: bool = False
@@ -74,7 +80,7 @@ def terms_to_json(terms: Terms) -> dict[str, Any]:
         "neighbours": terms.adjacency.neighbours.value,
         "records": terms.adjacency.records,
         "person": terms.adjacency.person,
-    }
+    } | ({} if terms.presence is None else {"presence": presence_to_json(terms.presence)})
 
 
 def terms_from_json(row: Mapping[str, Any], opened_at: str) -> Terms:
@@ -87,7 +93,33 @@ def terms_from_json(row: Mapping[str, Any], opened_at: str) -> Terms:
         composition=composition_from_json(row.get("composition", "sum")),
         opened_at=opened_at,
         rho_cap=rho_from_json(row["cap"]),
+        presence=presence_from_json(row.get("presence")),
     )
+
+
+def presence_to_json(presence: Presence) -> dict[str, Any]:
+    """Plain JSON of the periods that one unit may have records in."""
+    pattern = presence.pattern
+    return {
+        "length": presence.length,
+        "pattern": None if pattern is None else list(pattern),
+        "most": presence.most,
+    }
+
+
+def presence_from_json(row: Mapping[str, Any] | None) -> Presence | None:
+    """Inverse of `presence_to_json`; None if there is none.
+
+    Raises:
+        LedgerError: this version does not know such periods.
+    """
+    if row is None:
+        return None
+    for length in LENGTHS:
+        if length == row["length"]:
+            pattern = None if row["pattern"] is None else tuple(row["pattern"])
+            return Presence(length=length, pattern=pattern, most=row["most"])
+    raise LedgerError(f"periods of a {row['length']!r} are unknown here")
 
 
 def composition_from_json(name: str) -> Composition:
@@ -148,6 +180,16 @@ def cost_from_json(row: Mapping[str, Any] | None) -> Cost | None:
         return None
     pure = row["pure"]
     return Cost(pure=None if pure is None else Fraction(pure), rho=Fraction(row["rho"]))
+
+
+def planned_to_json(planned: Mapping[str, Fraction]) -> dict[str, str]:
+    """Plain JSON of the rho that periods have, by their names; exact."""
+    return {name: str(planned[name]) for name in sorted(planned)}
+
+
+def planned_from_json(row: Mapping[str, str]) -> dict[str, Fraction]:
+    """Inverse of `planned_to_json`."""
+    return {name: Fraction(rho) for name, rho in row.items()}
 
 
 def filter_to_json(terms: Filter) -> dict[str, str]:

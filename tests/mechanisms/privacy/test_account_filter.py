@@ -1,94 +1,35 @@
-"""The filter against its worst user: who chooses every next release after seeing all answers.
-
-Oracle: releases whose privacy losses lie on a lattice, so that dynamic programming over all
-histories finds the choice of releases with the largest delta, exactly but for floats.
-"""
+"""The filter against its worst user: who chooses every next release after seeing all answers."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from math import exp
 
-import numpy as np
 import pytest
 from dp_accounting import gaussian_mechanism
-from numpy.typing import NDArray
 
-from hallmark.mechanisms.arrays import Floats
-from hallmark.mechanisms.privacy.account_filter import Filter, Taken, gaussian_epsilon
+from hallmark.mechanisms.privacy.account_filter import (
+    Filter,
+    Taken,
+    gaussian_epsilon,
+    implied_rho,
+)
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.calibration import gaussian_sigma2
 from hallmark.mechanisms.privacy.costs import Cost, conversion, cost, zcdp_epsilon
 from hallmark.mechanisms.privacy.events import DiscreteGaussian
+from tests.mechanisms.privacy import histories
+from tests.mechanisms.privacy.histories import MESH, gaussian, response
 
-MESH = 256  # losses are multiples of 1/MESH
-REACH = 2 * MESH  # of one release's loss, in meshes; beyond it lies less than 1e-12
-WIDEST = 5 * MESH
 CAP = Budget(epsilon=Fraction(1, 2), delta=Fraction(1, 100))
+MENU = (gaussian(32), gaussian(64), gaussian(128), response(26))
 
 Law = Callable[[Taken], bool]
 
 
-@dataclass(frozen=True)
-class Release:
-    """A release with the law of its privacy loss, P(loss = (i - REACH) / MESH) under P."""
-
-    cost: Cost
-    losses: tuple[float, ...]
-
-
-def gaussian(sigma2: int) -> Release:
-    """One count with discrete Gaussian noise; the neighbour has one record more."""
-    z = np.arange(-12 * sigma2, 12 * sigma2 + 1)
-    mass = np.exp(-(z**2) / (2 * sigma2))
-    return Release(
-        Cost(pure=None, rho=Fraction(1, 2 * sigma2)),
-        laws((1 - 2 * z) * (MESH // (2 * sigma2)), mass / mass.sum()),
-    )
-
-
-def response(steps: int) -> Release:
-    """Randomised response: the loss is `steps` meshes up or down."""
-    odds = exp(steps / MESH)
-    epsilon = Fraction(steps, MESH)
-    return Release(
-        Cost(pure=epsilon, rho=epsilon**2 / 2),
-        laws(np.array([steps, -steps]), np.array([odds, 1]) / (1 + odds)),
-    )
-
-
-def laws(steps: NDArray[np.int64], mass: Floats) -> tuple[float, ...]:
-    inside = np.abs(steps) <= REACH
-    assert mass[~inside].sum() < 1e-12
-    table = np.bincount(steps[inside] + REACH, weights=mass[inside], minlength=2 * REACH + 1)
-    return tuple(table.tolist())
-
-
-MENU = (gaussian(32), gaussian(64), gaussian(128), response(26))
-
-
 def worst_delta(epsilon: float, admits: Law, opened: Filter) -> float:
-    """Largest hockey-stick divergence of whole histories, over all ways to choose releases.
-
-    Losses are kept up to `WIDEST`; what lies beyond is counted as if it told everything.
-    """
-    loss = np.arange(-WIDEST, WIDEST + 1) / MESH
-    stopped = np.maximum(0.0, 1 - np.exp(np.minimum(0.0, epsilon - loss)))
-
-    @cache
-    def value(counts: tuple[int, ...]) -> Floats:
-        """What histories that come this far lead to at worst, by their loss so far."""
-        best = stopped
-        for place, release in enumerate(MENU):
-            further = tuple(n + (place == i) for i, n in enumerate(counts))
-            if admits(taken(further, opened)):
-                then = value(further)
-                padded = np.concatenate([np.full(REACH, then[0]), then, np.ones(REACH)])
-                best = np.maximum(best, np.correlate(padded, release.losses, mode="valid"))
-        return best
-
-    return float(value((0,) * len(MENU))[WIDEST])
+    """Largest delta of whole histories that a law on what was taken admits."""
+    return histories.worst_delta(epsilon, MENU, lambda counts: admits(taken(counts, opened)))
 
 
 def taken(counts: tuple[int, ...], opened: Filter) -> Taken:
@@ -182,6 +123,14 @@ def test_a_gaussian_epsilon_is_that_of_the_analytic_mechanism_rounded_down(
     known = gaussian_mechanism.get_epsilon_gaussian(float(Fraction(sigma)), float(delta))
     found = float(gaussian_epsilon(1 / (2 * Fraction(sigma) ** 2), delta))
     assert 0.998 * known - 2e-6 <= found <= known
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(20)])
+@pytest.mark.parametrize("delta", [Fraction(1, 3), Fraction(1, 10**5), Fraction(1, 10**20)])
+def test_the_rho_of_a_budget_implies_it_and_no_less(epsilon: Fraction, delta: Fraction):
+    rho = implied_rho(Budget(epsilon=epsilon, delta=delta))
+    assert zcdp_epsilon(rho, delta) <= epsilon
+    assert zcdp_epsilon(rho * Fraction(1001, 1000) + Fraction(1, 10**11), delta) > epsilon
 
 
 def test_nothing_left_is_an_epsilon_of_nothing():

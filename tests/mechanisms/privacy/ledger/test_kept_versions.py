@@ -45,6 +45,10 @@ IN_ZCDP = {
     ),
 }  # fmt: skip
 PROVED = ("3, 1/10000", "5/8, 1/500000", "1/4, 0", "227643/125000, 99/1000000", 15)
+MONTHLY = (
+    "8620965290522663/4503599627370496, 1/100000", "1/2, 1/1000000", "0, 0",
+    "10251/15625, 1/100000", 4,
+)  # fmt: skip
 BALANCES = {
     "0.1.0": {"homes": HOMES, "people": (*PEOPLE, 8)},
     "0.1.1": {"homes": HOMES, "people": (*PEOPLE, 11)},
@@ -52,10 +56,11 @@ BALANCES = {
     "0.1.4": {"homes": HOMES, "people": (*PEOPLE, 14), **IN_ZCDP},
     "0.3.0": {"homes": HOMES, "people": (*PEOPLE, 14), **IN_ZCDP},
     "after-0.3.0": {"homes": HOMES, "people": PROVED, **IN_ZCDP},
+    "after-0.3.0-series": {"homes": HOMES, "people": PROVED, **IN_ZCDP, "monthly": MONTHLY},
 }
 """What each version itself said when it had written the copy, by account: cap, spent, reserved and
 remaining, each epsilon and delta, and the number of entries."""
-NEWEST, REFUSED = "after-0.3.0", "before-0.1.0"
+NEWEST, REFUSED = "after-0.3.0-series", "before-0.1.0"
 MIGRATIONS = Path(inspect.getfile(ledger_database)).with_name("migrations")
 SMALL = Budget(epsilon=Fraction(1, 100))
 
@@ -128,7 +133,7 @@ def test_it_goes_on_where_it_ended(version: str, ledger_url: str) -> None:
     ledger = Ledger(ledger_url)
     for before in ledger.accounts():
         release = f"later on {before.name}"
-        given = {"adjacency": before.adjacency, "binding": "plan"}
+        given = {"adjacency": before.adjacency, "binding": "plan", "period": "2026-02"}
         whole = Budget(epsilon=before.cap.epsilon, delta=before.cap.delta)
         dear = Cost(pure=None, rho=Fraction(9))
         with pytest.raises(BudgetRefused):

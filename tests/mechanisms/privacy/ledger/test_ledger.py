@@ -25,6 +25,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import (
     Reservation,
     Standing,
 )
+from hallmark.mechanisms.privacy.presence import Presence
 
 RECORD = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 PERSON = Adjacency(neighbours=Neighbours.REPLACE_ONE, records=5)
@@ -213,6 +214,129 @@ def test_a_cap_in_rho_is_kept_and_changed(ledger: Ledger):
     with pytest.raises(LedgerError, match="cannot become one in rho"):
         ledger.set_cap("people", CAP, by="board", reason="epsilon")
     assert ledger.account("people") == state
+
+
+def series(ledger: Ledger, presence: Presence) -> Ledger:
+    """A ledger with a series whose cap pays for four of `of`."""
+    rho = Fraction(4, 100)
+    ledger.open_account(
+        "people",
+        cap=implied_budget(rho, CAP.delta),
+        rho_cap=rho,
+        adjacency=RECORD,
+        by="steward",
+        reason="law",
+        composition="zcdp",
+        presence=presence,
+    )
+    return ledger
+
+
+def of(ledger: Ledger, period: str | None, name: str = "", times: int = 1) -> Reservation:
+    """A release about a period, at `times` hundredths of rho."""
+    return ledger.reserve(
+        "people",
+        f"of-{period}{name}",
+        THIRD,
+        adjacency=RECORD,
+        binding="plan",
+        cost=Cost(pure=None, rho=Fraction(times, 100)),
+        period=period,
+    )
+
+
+def test_releases_of_different_periods_add_up_only_where_a_unit_is_in_both(ledger: Ledger):
+    held = series(ledger, Presence(length="month", pattern=(0, 1)))
+    for month, times in (("2026-01", 3), ("2026-02", 1), ("2026-03", 3)):
+        of(held, month, times=times)
+    with pytest.raises(BudgetRefused, match="any 2 months in a row leaves rho 0, about epsilon 0"):
+        of(held, "2026-02", "-again")
+    assert held.left_for("people", "2026-04") == Fraction(1, 100)
+    assert held.left_for("people", "2026-05") == Fraction(4, 100)
+    state = held.account("people")
+    assert state.composed == pytest.approx(zcdp_epsilon(Fraction(4, 100), CAP.delta))
+    assert state.share_left == 0
+    held.verify("people")
+
+
+def test_what_is_planned_for_later_periods_is_not_taken_before(ledger: Ledger):
+    held = series(ledger, Presence(length="year"))
+    plan = {"2026": Fraction(1, 100), "2027": Fraction(2, 100)}
+    assert held.plan_series("people", plan, by="board", reason="law").planned == plan
+    assert held.plan_series("people", plan, by="board", reason="law").entries == 2
+    of(held, "2026", times=2)  # one more than planned: the cap has one to spare
+    with pytest.raises(BudgetRefused, match="change the plan of the series"):
+        of(held, "2028")
+    of(held, "2027", times=2)
+    with pytest.raises(LedgerError, match="plan less, or have the cap raised"):
+        held.plan_series("people", {"2028": Fraction(1, 100)}, by="board", reason="more")
+    held.cancel("of-2027", by="board", reason="no data")
+    held.plan_series("people", {"2028": Fraction(2, 100)}, by="board", reason="2027 is missing")
+    of(held, "2028", times=2)
+    held.verify("people")
+
+
+def test_a_cap_covers_the_plan(ledger: Ledger):
+    held = series(ledger, Presence(length="year"))
+    held.plan_series("people", {"2026": Fraction(3, 100)}, by="board", reason="law")
+    less = Fraction(2, 100)
+    with pytest.raises(LedgerError, match="the cap cannot be"):
+        held.set_cap(
+            "people", implied_budget(less, CAP.delta), rho_cap=less, by="board", reason="less"
+        )
+
+
+def test_a_release_of_a_series_states_its_period_and_keeps_it(ledger: Ledger):
+    held = series(ledger, Presence(length="month", most=1))
+    with pytest.raises(LedgerError, match="does not state the period"):
+        of(held, None)
+    with pytest.raises(LedgerError, match="a series of months: '2026' is a year"):
+        of(held, "2026")
+    of(held, "2026-01", "-r")
+    with pytest.raises(LedgerError, match="a reservation for period 2026-01, not 2026-02"):
+        held.reserve(
+            "people", "of-2026-01-r", THIRD, adjacency=RECORD, binding="plan", period="2026-02"
+        )
+
+
+def test_an_account_without_a_series_has_no_periods(opened: Ledger):
+    with pytest.raises(LedgerError, match="keeps no series, so nothing is planned"):
+        opened.plan_series("people", {"2026": Fraction(1, 100)}, by="board", reason="law")
+    with pytest.raises(LedgerError, match="keeps no series of periods"):
+        opened.left_for("people", "2026")
+    made = opened.reserve("people", "s", THIRD, adjacency=RECORD, binding="plan", period="2026")
+    assert made.period is None
+
+
+def test_a_series_has_a_cap_in_rho(ledger: Ledger):
+    with pytest.raises(LedgerError, match="a series needs a cap in rho"):
+        ledger.open_account(
+            "people",
+            cap=CAP,
+            adjacency=RECORD,
+            by="steward",
+            reason="law",
+            composition="zcdp",
+            presence=Presence(length="month"),
+        )
+
+
+def test_what_a_release_of_a_series_proves_counts_in_its_period(ledger: Ledger):
+    held = series(ledger, Presence(length="month", most=1))
+    wide = DiscreteGaussian(l2_squared=2, sigma2=Fraction(100), unit_moves=2)
+    held.prove(
+        "people",
+        "lost",
+        THIRD,
+        adjacency=RECORD,
+        events=[wide],
+        manifest="digest",
+        by="steward",
+        reason="restored",
+        period="2026-01",
+    )
+    assert held.left_for("people", "2026-01") == Fraction(3, 100)
+    assert held.left_for("people", "2026-02") == Fraction(4, 100)
 
 
 # Reservations

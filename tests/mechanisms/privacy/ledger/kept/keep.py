@@ -26,6 +26,7 @@ from hallmark.mechanisms.privacy.events import (
 )
 from hallmark.mechanisms.privacy.ledger.book import STATEMENTS
 from hallmark.mechanisms.privacy.ledger.ledger import Allowance, Ledger
+from hallmark.mechanisms.privacy.presence import Presence
 
 FOLDER = Path(__file__).parent
 RECORD = Adjacency(neighbours=Neighbours.REPLACE_ONE)
@@ -56,6 +57,7 @@ def fill(ledger: Ledger) -> None:
     ledger.compose_by_zcdp("earlier", with_earlier=True, **BY)
     ledger.compose_by_zcdp("people", with_earlier=False, **BY)
     _in_zcdp(ledger)
+    _series(ledger)
     lost = Budget(epsilon=Fraction(1, 8), delta=Fraction(1, 10**6))
     ledger.prove(
         "people", "lost", lost, adjacency=RECORD, events=[GAUSSIAN], manifest="a digest", **BY
@@ -100,6 +102,31 @@ def _in_zcdp(ledger: Ledger) -> None:
     )
     ledger.reserve("in-rho", "one", HALF, adjacency=RECORD, binding="plan of one", cost=stated)
     _draw(ledger, "one", "ages of one", GAUSSIAN)
+
+
+def _series(ledger: Ledger) -> None:
+    """A series whose units are in at most two of any three months, with a plan."""
+    delta, rho = Fraction(1, 10**5), Fraction(1, 10)
+    ledger.open_account(
+        "monthly",
+        cap=Budget(epsilon=Fraction(zcdp_epsilon(rho, delta)), delta=delta),
+        adjacency=RECORD,
+        composition="zcdp",
+        rho_cap=rho,
+        presence=Presence(length="month", pattern=(0, 1, 2), most=2),
+        **BY,
+    )
+    ledger.plan_series("monthly", {"2026-01": rho / 3, "2026-03": rho / 2}, **BY)
+    ledger.reserve(
+        "monthly",
+        "of-january",
+        HALF,
+        adjacency=RECORD,
+        binding="plan of january",
+        cost=Cost(pure=None, rho=rho / 3),
+        period="2026-01",
+    )
+    _draw(ledger, "of-january", "ages of the month", GAUSSIAN)
 
 
 def _draw(ledger: Ledger, release: str, call: str, *events: Event) -> None:
