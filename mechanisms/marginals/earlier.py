@@ -1,0 +1,198 @@
+"""What earlier periods of a series tell of this one: their noisy marginals, carried forward.
+
+Claim.   Every marginal that `foretold` gives is computed from answers that earlier releases have
+         published and, for what probably moved how far, from this release's noisy marginals. So it
+         is post-processing, and costs nothing.
+How.     A table is the sum of main effects and interactions (as in `inference.spaces`), each
+         measured with noise that is equal in all of its coordinates. Each goes through the periods
+         as a random walk (`random_walk`), those of as many columns as one kind. What the walk
+         foretells of this period, from the others alone, joins its evidence as tables with noise of
+         their own. A table of several columns is as precise as what is foretold of their
+         interaction, as long as all tables together tell no more of a margin than is foretold of
+         that; what is left of a margin, a table of its own tells.
+Limits.  Shares are carried, not counts, and noise in the number of records is not. Tables in groups
+         of cells, of bins for instance, are not carried.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from hallmark.mechanisms.arrays import Floats, Table
+from hallmark.mechanisms.domain.cliques import Clique, downward_closure
+from hallmark.mechanisms.inference.random_walk import Track, Walk, walks
+from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
+
+MOST_PERIODS = 12
+"""How many earlier periods are looked at, the last ones: those before tell next to nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierPeriod:
+    """What the release of an earlier period measured. Public.
+
+    Attributes:
+        number: of the period, less than this one's; consecutive periods have consecutive numbers.
+        marginals: in this release's cells.
+        total: number of records, public or estimated; at least 1.
+    """
+
+    number: int
+    marginals: tuple[NoisyMarginal, ...]
+    total: float
+
+
+@dataclass(frozen=True, eq=False)
+class Foretold:
+    """What earlier periods tell.
+
+    Attributes:
+        marginals: to be counted besides those of this release.
+        noise: variance of the noise with them as a share of that without, the mean over main
+            effects (1) and interactions of so many columns.
+        broken: main effects and interactions that are not what earlier periods made probable.
+    """
+
+    marginals: tuple[NoisyMarginal, ...]
+    noise: Mapping[int, float]
+    broken: tuple[Clique, ...]
+
+
+def foretold(evidence: Evidence, number: int, earlier: Iterable[EarlierPeriod]) -> Foretold:
+    """What earlier periods tell of the period `number`, of which `evidence` was measured."""
+    past = sorted(earlier, key=lambda one: one.number)[-MOST_PERIODS:]
+    periods = [*past, EarlierPeriod(number, evidence.marginals, evidence.total)]
+    components = [_components(period, evidence.domain.shape) for period in periods]
+    kinds: dict[int, list[Clique]] = {}
+    for part in components[-1]:
+        if any(part in one for one in components[:-1]):
+            kinds.setdefault(len(part), []).append(part)
+    walked: dict[Clique, Walk] = {}
+    for parts in kinds.values():
+        tracks = [_track(part, periods, components) for part in parts]
+        walked |= dict(zip(parts, walks(tracks), strict=True))
+    noise = {
+        kind: float(np.mean([_noise_left(walked[part]) for part in parts]))
+        for kind, parts in sorted(kinds.items())
+    }
+    return Foretold(
+        marginals=tuple(_tables(evidence, walked)),
+        noise=noise,
+        broken=tuple(part for part, walk in walked.items() if number in walk.broken),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Component:
+    """A main effect or interaction: its coordinates in shares, and the variance of each."""
+
+    values: Floats
+    variance: float
+
+
+def _components(period: EarlierPeriod, shape: Sequence[int]) -> dict[Clique, _Component]:
+    """All that a period's marginals tell, each from all that hold it, by their precisions."""
+    sums: dict[Clique, tuple[Floats, float]] = {}
+    for marginal in period.marginals:
+        if not marginal.sigma:
+            continue
+        share = marginal.share(period.total)
+        for part in _parts(marginal.clique, shape):
+            others = tuple(i for i, column in enumerate(marginal.clique) if column not in part)
+            cells = prod(share.counts.shape[i] for i in others)
+            precision = 1 / (share.sigma**2 * cells)
+            values = _coordinates(share.counts.sum(axis=others))
+            known, weight = sums.get(part, (np.zeros_like(values), 0.0))
+            sums[part] = known + precision * values, weight + precision
+    return {part: _Component(v / weight, 1 / weight) for part, (v, weight) in sums.items()}
+
+
+def _track(
+    part: Clique,
+    periods: Sequence[EarlierPeriod],
+    components: Sequence[Mapping[Clique, _Component]],
+) -> Track:
+    known = [
+        (p.number, one[part]) for p, one in zip(periods, components, strict=True) if part in one
+    ]
+    return Track(
+        periods=np.array([number for number, _ in known]),
+        values=np.array([component.values for _, component in known]),
+        variances=np.array([component.variance for _, component in known]),
+    )
+
+
+def _noise_left(walk: Walk) -> float:
+    foretold = float(walk.foretold.covariance[0, 0])
+    return foretold / (foretold + float(walk.track.variances[-1]))
+
+
+def _tables(evidence: Evidence, walked: Mapping[Clique, Walk]) -> Iterable[NoisyMarginal]:
+    """Tables of what is foretold, those of most columns first."""
+    shape = evidence.domain.shape
+    known = [c for c in evidence.by_clique if all(part in walked for part in _parts(c, shape))]
+    tables = sorted({part for c in known for part in _parts(c, shape)}, key=len, reverse=True)
+    holding = Counter(part for table in tables for part in _parts(table, shape) if part != table)
+    given = dict.fromkeys(tables, 0.0)  # precision, by component
+
+    def spread(part: Clique, clique: Clique) -> int:
+        """Over how many cells of the table one coordinate of a component is spread."""
+        return prod(shape[column] for column in clique if column not in part)
+
+    for clique in tables:
+        parts = _parts(clique, shape)
+        wanted = {part: 1 / float(walked[part].foretold.covariance[0, 0]) for part in parts}
+        left = wanted[clique] - given[clique]
+        # Each table tells an equal part of what is foretold of a margin.
+        margins = [part for part in parts if part != clique]
+        precision = min([left, *(wanted[p] / holding[p] * spread(p, clique) for p in margins)])
+        if precision <= 0:
+            continue
+        for part in parts:
+            given[part] += precision / spread(part, clique)
+        counts = evidence.total * _table(clique, shape, walked)
+        yield NoisyMarginal(clique, counts, evidence.total * precision**-0.5)
+
+
+def _table(clique: Clique, shape: Sequence[int], walked: Mapping[Clique, Walk]) -> Table:
+    """What is foretold of a table, in shares."""
+    sizes = [shape[column] for column in clique]
+    table = np.full(sizes, 1 / prod(sizes))
+    for part in _parts(clique, shape):
+        walk = walked[part]
+        values = walk.foretold.weights[0] @ walk.track.values
+        cells = _cells(values, [shape[column] for column in part])
+        axes = tuple(i for i, column in enumerate(clique) if column not in part)
+        table = table + np.expand_dims(cells, axes) / prod(sizes[i] for i in axes)
+    return table
+
+
+def _parts(clique: Clique, shape: Sequence[int]) -> list[Clique]:
+    """Main effects and interactions that a table has: a column of one code has none."""
+    return list(downward_closure([tuple(column for column in clique if shape[column] > 1)]))
+
+
+def _coordinates(table: Table) -> Floats:
+    """A table's interaction of all of its columns, in an orthonormal basis; flat."""
+    for axis, size in enumerate(table.shape):
+        table = np.moveaxis(np.tensordot(_contrasts(size), table, axes=(1, axis)), 0, axis)
+    return table.ravel()
+
+
+def _cells(coordinates: Floats, sizes: Sequence[int]) -> Table:
+    """Inverse of `_coordinates`, for tables that are nothing but this interaction."""
+    table = coordinates.reshape([size - 1 for size in sizes])
+    for axis, size in enumerate(sizes):
+        table = np.moveaxis(np.tensordot(_contrasts(size).T, table, axes=(1, axis)), 0, axis)
+    return table
+
+
+def _contrasts(size: int) -> Floats:
+    """An orthonormal basis of the vectors that sum to 0, shape (size - 1, size) (Helmert's)."""
+    basis = np.tril(np.ones((size, size)), -1)[1:]
+    at = np.arange(1, size)
+    basis[at - 1, at] = -at
+    return np.asarray(basis / np.linalg.norm(basis, axis=1, keepdims=True))
