@@ -6,6 +6,7 @@ from typing import Any
 
 from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.earlier import Earlier
 from hallmark.mechanisms.privacy.adjacency import Adjacency
 from hallmark.mechanisms.privacy.budget import Budget
 
@@ -20,6 +21,7 @@ class Request:
         parameters: of the mechanism, as the spec sets them.
         public: coded records of a public table with the same columns, where the spec names one;
             shape (rows, attributes).
+        earlier: what releases about earlier periods measured, where it is to help this one.
     """
 
     domain: Domain
@@ -29,6 +31,7 @@ class Request:
     made_records: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     public: AnyCodes | None = None
+    earlier: Earlier | None = None
 
     def __post_init__(self) -> None:
         """Refuse a table without records.

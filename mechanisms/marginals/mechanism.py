@@ -35,6 +35,7 @@ from hallmark.mechanisms.marginals.evidence import (
     pooled,
     with_groups,
 )
+from hallmark.mechanisms.marginals.foretelling import FORETOLD, foretold
 from hallmark.mechanisms.marginals.generators.generator import Model
 from hallmark.mechanisms.marginals.parameters import design_of, generator_of
 from hallmark.mechanisms.marginals.plan import MarginalPlan
@@ -79,12 +80,14 @@ class FittedMarginals:
         total: number of records that the evidence speaks of.
         marginals: how many were measured.
         chosen: those of them that were chosen on answers.
+        foretold: what earlier periods told, as plain JSON values, where they were asked.
     """
 
     model: Model
     total: float
     marginals: int
     chosen: tuple[str, ...]
+    foretold: Mapping[str, Any]
 
     @property
     def rows(self) -> int:
@@ -102,6 +105,7 @@ class FittedMarginals:
                 "estimated_records": self.total,
                 "marginals": self.marginals,
                 "chosen": list(self.chosen),
+                **self.foretold,
                 **self.model.history,
                 **made,
             },
@@ -211,12 +215,18 @@ class Marginals:
         """The model of all that was measured, and of what is known besides."""
         answers = answers_of(measurements)
         evidence = _evidence(plan, measurements, besides)
+        told: dict[str, Any] = {}
+        if plan.request.earlier is not None:
+            known = foretold(evidence, plan.request.earlier)
+            evidence = replace(evidence, marginals=pooled((*evidence.marginals, *known.marginals)))
+            told[FORETOLD] = known.told(plan.domain.names)
         model = plan.generator.fit(evidence, rng=rng, execution=execution)
         return FittedMarginals(
             model=model,
             total=evidence.total,
             marginals=len(answers),
             chosen=tuple(_chosen(plan, answers)),
+            foretold=told,
         )
 
     def drafted(

@@ -121,7 +121,9 @@ def on_bins(request: Request, every: Sequence[Bins]) -> Request:
         public = public.copy()
         for bins in every:
             public[:, bins.column] = bins.table[public[:, bins.column]]
-    return replace(request, domain=coarse_domain(request.domain, every), public=public)
+    earlier = request.earlier and request.earlier.on_bins({b.column: b.table for b in every})
+    domain = coarse_domain(request.domain, every)
+    return replace(request, domain=domain, public=public, earlier=earlier)
 
 
 def _coarse(attribute: Attribute, bins: Bins) -> Attribute:

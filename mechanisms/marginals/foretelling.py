@@ -15,34 +15,24 @@ Limits.  Shares are carried, not counts, and noise in the number of records is n
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from hallmark.mechanisms.arrays import Floats, Table
-from hallmark.mechanisms.domain.cliques import Clique, downward_closure
+from hallmark.mechanisms.domain.cliques import Clique, downward_closure, title
+from hallmark.mechanisms.earlier import Earlier, EarlierPeriod
 from hallmark.mechanisms.inference.random_walk import Track, Walk, walks
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal
 
 MOST_PERIODS = 12
 """How many earlier periods are looked at, the last ones: those before tell next to nothing."""
 
-
-@dataclass(frozen=True, eq=False)
-class EarlierPeriod:
-    """What the release of an earlier period measured. Public.
-
-    Attributes:
-        number: of the period, less than this one's; consecutive periods have consecutive numbers.
-        marginals: in this release's cells.
-        total: number of records, public or estimated; at least 1.
-    """
-
-    number: int
-    marginals: tuple[NoisyMarginal, ...]
-    total: float
+FORETOLD = "foretold_by_earlier_periods"
+"""In the history: what earlier periods told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +50,21 @@ class Foretold:
     noise: Mapping[int, float]
     broken: tuple[Clique, ...]
 
+    def told(self, names: Sequence[str]) -> dict[str, Any]:
+        """For the record, as plain JSON values: `noise`, and the names of what is `broken`."""
+        return {
+            "noise": {str(kind): share for kind, share in self.noise.items()},
+            "broken": [title(part, names) for part in self.broken],
+        }
 
-def foretold(evidence: Evidence, number: int, earlier: Iterable[EarlierPeriod]) -> Foretold:
-    """What earlier periods tell of the period `number`, of which `evidence` was measured."""
-    past = sorted(earlier, key=lambda one: one.number)[-MOST_PERIODS:]
-    periods = [*past, EarlierPeriod(number, evidence.marginals, evidence.total)]
-    components = [_components(period, evidence.domain.shape) for period in periods]
+
+def foretold(evidence: Evidence, earlier: Earlier) -> Foretold:
+    """What earlier periods tell of the one of which `evidence` was measured."""
+    shape = evidence.domain.shape
+    past = sorted(earlier.periods, key=lambda one: one.number)[-MOST_PERIODS:]
+    periods = [*(one.number for one in past), earlier.number]
+    components = [_components(_marginals(one), one.total, shape) for one in past]
+    components.append(_components(evidence.marginals, evidence.total, shape))
     kinds: dict[int, list[Clique]] = {}
     for part in components[-1]:
         if any(part in one for one in components[:-1]):
@@ -81,7 +80,7 @@ def foretold(evidence: Evidence, number: int, earlier: Iterable[EarlierPeriod]) 
     return Foretold(
         marginals=tuple(_tables(evidence, walked)),
         noise=noise,
-        broken=tuple(part for part, walk in walked.items() if number in walk.broken),
+        broken=tuple(part for part, walk in walked.items() if earlier.number in walk.broken),
     )
 
 
@@ -93,13 +92,22 @@ class _Component:
     variance: float
 
 
-def _components(period: EarlierPeriod, shape: Sequence[int]) -> dict[Clique, _Component]:
-    """All that a period's marginals tell, each from all that hold it, by their precisions."""
+def _marginals(period: EarlierPeriod) -> Iterator[NoisyMarginal]:
+    """A period's tables of single cells, in the order of the cells."""
+    for table in period.tables:
+        if table.is_of_cells:
+            yield NoisyMarginal(table.columns, table.counts[np.ix_(*table.groups)], table.sigma)
+
+
+def _components(
+    marginals: Iterable[NoisyMarginal], total: float, shape: Sequence[int]
+) -> dict[Clique, _Component]:
+    """All that marginals tell, each from all that hold it, by their precisions."""
     sums: dict[Clique, tuple[Floats, float]] = {}
-    for marginal in period.marginals:
+    for marginal in marginals:
         if not marginal.sigma:
             continue
-        share = marginal.share(period.total)
+        share = marginal.share(total)
         for part in _parts(marginal.clique, shape):
             others = tuple(i for i, column in enumerate(marginal.clique) if column not in part)
             cells = prod(share.counts.shape[i] for i in others)
@@ -112,14 +120,12 @@ def _components(period: EarlierPeriod, shape: Sequence[int]) -> dict[Clique, _Co
 
 def _track(
     part: Clique,
-    periods: Sequence[EarlierPeriod],
+    periods: Sequence[int],
     components: Sequence[Mapping[Clique, _Component]],
 ) -> Track:
-    known = [
-        (p.number, one[part]) for p, one in zip(periods, components, strict=True) if part in one
-    ]
+    known = [(p, one[part]) for p, one in zip(periods, components, strict=True) if part in one]
     return Track(
-        periods=np.array([number for number, _ in known]),
+        periods=np.array([period for period, _ in known]),
         values=np.array([component.values for _, component in known]),
         variances=np.array([component.variance for _, component in known]),
     )

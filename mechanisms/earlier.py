@@ -1,0 +1,90 @@
+"""Noisy tables that releases about earlier periods of a series have published."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hallmark.mechanisms.arrays import Counts, Table
+from hallmark.mechanisms.domain.cliques import Clique
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierTable:
+    """A noisy table of groups of codes. Public.
+
+    Attributes:
+        columns: ascending.
+        groups: for each column, the group of every cell of the domain, from 0 on.
+        counts: records, shape (groups of every column).
+        sigma: standard deviation of independent noise in each count.
+    """
+
+    columns: Clique
+    groups: tuple[Counts, ...]
+    counts: Table
+    sigma: float
+
+    def on_bins(self, bins: Mapping[int, Counts]) -> "EarlierTable | None":
+        """The table of a domain that has bins for cells; None where a bin has cells of two groups.
+
+        Args:
+            bins: the bin of every cell, from 0 on, of columns that have bins.
+        """
+        groups = []
+        for column, of in zip(self.columns, self.groups, strict=True):
+            if column in bins:
+                _, first = np.unique(bins[column], return_index=True)
+                if (of[first][bins[column]] != of).any():
+                    return None
+                of = of[first]
+            groups.append(of)
+        return replace(self, groups=tuple(groups))
+
+    @property
+    def is_of_cells(self) -> bool:
+        """Whether every group is a cell of the domain."""
+        return all(len(np.unique(of)) == len(of) for of in self.groups)
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierPeriod:
+    """What the release about an earlier period measured. Public.
+
+    Attributes:
+        number: consecutive periods have consecutive numbers.
+        tables: in the cells of this release.
+        total: number of records, public or estimated; at least 1.
+    """
+
+    number: int
+    tables: tuple[EarlierTable, ...]
+    total: float
+
+
+@dataclass(frozen=True, eq=False)
+class Earlier:
+    """What earlier periods are to tell of this one.
+
+    Attributes:
+        number: of the period that is released.
+        periods: before it.
+    """
+
+    number: int
+    periods: tuple[EarlierPeriod, ...]
+
+    def on_bins(self, bins: Mapping[int, Counts]) -> "Earlier":
+        """The same for a domain that has bins for cells, without tables that do not suit it."""
+        return replace(
+            self,
+            periods=tuple(
+                replace(
+                    period,
+                    tables=tuple(
+                        table for one in period.tables if (table := one.on_bins(bins)) is not None
+                    ),
+                )
+                for period in self.periods
+            ),
+        )
