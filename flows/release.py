@@ -15,6 +15,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import Allowance
 from hallmark.schemas.documents.approvals import Waiting
 from hallmark.tasks.certify import certify, read
 from hallmark.tasks.discretize import discretize
+from hallmark.tasks.earlier import with_earlier
 from hallmark.tasks.gates.gates import (
     disclosure_gate,
     plan_gate,
@@ -133,6 +134,7 @@ def carry_out(
 
 def _stage(job: Job) -> None:
     """Run all stages from the private table to a complete folder that is not yet published."""
+    job = with_earlier(job)
     prepared, spec, workspace = job.prepared, job.prepared.spec, job.workspace
     cluster = spec.cluster or profile().cluster
     with stages_noted(workspace), current_client(cluster) as client:

@@ -15,6 +15,7 @@ from pydantic import Field, field_validator, model_validator
 
 from hallmark.schemas.exact import BelowOne, Positive
 from hallmark.schemas.section import Format, Identifier, Section
+from hallmark.schemas.series import PERIODS
 
 PERIOD_MARK = "{period}"
 
@@ -96,10 +97,9 @@ class Scheduled(Section):
         Raises:
             ValueError: it is not.
         """
-        if not re.fullmatch(_FORMS[self.period][0], name):
-            raise ValueError(
-                f"period {name!r} is not a {self.period}; write it like {_FORMS[self.period][1]}"
-            )
+        form, example = PERIODS[self.period]
+        if not re.fullmatch(form, name):
+            raise ValueError(f"period {name!r} is not a {self.period}; write it like {example}")
         return name
 
 
@@ -121,15 +121,6 @@ class Calendar(Section):
                 "merge them, or give each its own spec"
             )
         return self
-
-
-_FORMS: dict[Period, tuple[str, str]] = {
-    "day": (r"\d{4}-\d{2}-\d{2}", "2026-11-21"),
-    "week": (r"\d{4}-w\d{2}", "2026-w47"),
-    "month": (r"\d{4}-(0[1-9]|1[0-2])", "2026-11"),
-    "quarter": (r"\d{4}-q[1-4]", "2026-q4"),
-    "year": (r"\d{4}", "2026"),
-}
 
 
 def _name(local: datetime, period: Period) -> str:

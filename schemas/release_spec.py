@@ -25,6 +25,7 @@ from hallmark.schemas.public_totals import PublicTotal
 from hallmark.schemas.question import QuestionError, parse_question
 from hallmark.schemas.rules.rules import Rule
 from hallmark.schemas.section import Format, Identifier, Problem, Section
+from hallmark.schemas.series import Series
 from hallmark.schemas.spec_checks import SoundSections, problems_between
 from hallmark.schemas.spec_sections import (
     CertificateRequest,
@@ -62,6 +63,9 @@ class ReleaseSpec(Section):
     """statements by people about the release, such as its legal basis; see docs/audit.md"""
     population: Population
     """whose budget is spent: {account: ..., description: ...}"""
+    series: Series | None = None
+    """the period of a series that the release is about: {period: 2026-11, learn: true}; see
+    docs/series.md"""
     data: DataSource
     """the private table"""
     public_data: PublicData | None = None
@@ -135,7 +139,11 @@ class ReleaseSpec(Section):
         return inlined(text, read) if read else text
 
     def _problems(self) -> list[Problem]:
-        between = [*problems_between(self._sections()), *self._rehearsal_problems()]
+        between = [
+            *problems_between(self._sections()),
+            *self._rehearsal_problems(),
+            *self._series_problems(),
+        ]
         return between or list(self._question_problems())
 
     def _question_problems(self) -> Iterator[Problem]:
@@ -156,6 +164,15 @@ class ReleaseSpec(Section):
         for key, word in (("title", REHEARSAL_TITLE), ("release", REHEARSAL_NAME)):
             if not getattr(self, key).startswith(word):
                 yield Problem((key,), f"belongs to a rehearsal, so it must begin with {word!r}")
+
+    def _series_problems(self) -> Iterator[Problem]:
+        """A name that does not say which period the release is about."""
+        if self.series is not None and self.series.period not in self.release:
+            yield Problem(
+                ("release",),
+                f"must hold the period that the release is about, {self.series.period}, as in "
+                f"{self.release}-{self.series.period}",
+            )
 
     @property
     def rules(self) -> tuple[Rule, ...]:

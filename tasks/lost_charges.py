@@ -24,6 +24,7 @@ from hallmark.mechanisms.privacy.ledger.chain import Head, genesis
 from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger
 from hallmark.schemas.documents.manifest import SPEC_FILE
 from hallmark.schemas.loading import load_spec
+from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.gates.staged import RecordFile, staged_folders
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.ledger.anchors import (
@@ -48,6 +49,7 @@ class Proof:
     """What a release proves to have spent.
 
     Attributes:
+        period: of a series, that it is about.
         manifest: digest of its manifest, or of its audit record if it waits to be published.
         told: its audit record.
         head: digest of the account's last entry then.
@@ -58,6 +60,7 @@ class Proof:
     budget: Budget
     adjacency: Adjacency
     events: tuple[Event, ...]
+    period: str | None
     manifest: str
     told: RecordFile
     head: str | None
@@ -156,6 +159,7 @@ def _proof(folder: Path, account: str) -> Iterator[Proof]:
             budget=Budget(epsilon=manifest.privacy.epsilon, delta=manifest.privacy.delta),
             adjacency=adjacency(told.spec),
             events=events_from_json(dict(event) for event in told.record.mechanism.events),
+            period=_period(told.spec),
             manifest=sha256(manifest.canonical_bytes()).hexdigest(),
             told=RecordFile.read(folder),
             head=None if manifest.ledger is None else manifest.ledger.hash,
@@ -171,16 +175,22 @@ def staged_proofs(account: str) -> Iterator[Proof]:
         told = RecordFile.read(folder)
         record, claim = told.record, told.record.guarantee.claim
         if record.account.name == account:
+            spec = load_spec(folder / SPEC_FILE)
             yield Proof(
                 folder=folder,
                 release=record.identity.release_id,
                 budget=Budget(epsilon=claim.epsilon, delta=claim.delta),
-                adjacency=adjacency(load_spec(folder / SPEC_FILE)),
+                adjacency=adjacency(spec),
                 events=events_from_json(dict(event) for event in record.mechanism.events),
+                period=_period(spec),
                 manifest=told.digest,
                 told=told,
                 head=None,
             )
+
+
+def _period(spec: ReleaseSpec) -> str | None:
+    return None if spec.series is None else spec.series.period
 
 
 def _forgotten(book: Ledger, account: str, proofs: Iterable[Proof]) -> Iterator[Proof]:
@@ -228,6 +238,7 @@ def _enter(book: Ledger, account: str, proof: Proof, by: str, reason: str) -> No
             adjacency=proof.adjacency,
             events=proof.events,
             manifest=proof.manifest,
+            period=proof.period,
             by=by,
             reason=reason,
         )

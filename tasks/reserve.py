@@ -75,6 +75,7 @@ def reserve(
         binding=binding,
         allowance=allowance,
         cost=cost(prepared.plan.events),
+        period=prepared.period,
     )
     return started is None
 

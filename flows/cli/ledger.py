@@ -16,6 +16,7 @@ from hallmark.flows.cli.options import JsonOption
 from hallmark.flows.screen import say, say_json
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.presence import Presence, rotating
 from hallmark.tasks.installation.workspace import ledger_url
 
 if TYPE_CHECKING:  # the database is imported where it is used, to keep --help quick
@@ -24,6 +25,16 @@ if TYPE_CHECKING:  # the database is imported where it is used, to keep --help q
 ledger_app = typer.Typer(
     help="Privacy budget: accounts, caps, charges and balances.", no_args_is_help=True
 )
+
+
+class Length(StrEnum):
+    """How long the periods of a series are."""
+
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
 
 
 class Composed(StrEnum):
@@ -74,6 +85,33 @@ def open_account(
             "up their budgets. Default: zcdp if the cap has a delta."
         ),
     ] = None,
+    series: Annotated[
+        Length | None,
+        typer.Option(
+            help="Keep a series: every release is about one day, week, month, quarter or year, and "
+            "the cap covers what one unit may have in the periods that the next options admit; "
+            "all of them without."
+        ),
+    ] = None,
+    most: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Of a series: one unit is in so many periods at most; 1 where "
+            "records of one period are protected.",
+        ),
+    ] = None,
+    in_a_row: Annotated[
+        int | None,
+        typer.Option(min=1, help="Of a series: one unit is in so many periods in a row."),
+    ] = None,
+    rotation: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a series: periods in, out and in again, such as 4-8-4 for four months in "
+            "each of two years."
+        ),
+    ] = None,
     if_missing: Annotated[
         bool, typer.Option("--if-missing", help="Do nothing if the account exists.")
     ] = False,
@@ -91,11 +129,15 @@ def open_account(
         return
     cap, rho_cap = cap_of(epsilon, rho, delta)
     chosen = composition or (Composed.SUM if cap.is_pure else Composed.ZCDP)
+    presence = presence_of(series, most, in_a_row, rotation)
+    if presence is not None:
+        rho_cap = rho_cap or _in_rho(cap)
     ledger.open_account(
         account,
         cap=cap,
         rho_cap=rho_cap,
         composition=chosen.value,
+        presence=presence,
         adjacency=Adjacency(neighbours=neighbours, records=max_records, person=person),
         by=getpass.getuser(),
         reason=reason,
@@ -113,9 +155,41 @@ def set_cap(
 ) -> None:
     """Change the cap of an account; never below what is spent or reserved."""
     ledger = _held(account)
-    cap, rho_cap = changed_cap(ledger.account(account), epsilon, rho, delta)
+    state = ledger.account(account)
+    cap, rho_cap = changed_cap(state, epsilon, rho, delta)
     ledger.set_cap(account, cap, rho_cap=rho_cap, by=getpass.getuser(), reason=reason)
     show(account)
+
+
+@ledger_app.command("plan")
+def plan_series(
+    account: AccountArgument,
+    reason: ReasonOption,
+    first: Annotated[
+        str, typer.Option("--from", help="The first period that has a share, such as 2026-01.")
+    ],
+    periods: Annotated[int, typer.Option(min=1, max=1000, help="How many periods have one.")],
+    decay: Annotated[
+        float,
+        typer.Option(help="Each period has so much of the share (in rho) of the one before."),
+    ] = 1.0,
+    kept: Annotated[
+        float,
+        typer.Option(help="Part of the cap that is kept for revisions and other releases."),
+    ] = 0.0,
+) -> None:
+    """Give the periods of a series their shares of the cap, which no other period can take.
+
+    The shares are as large as the cap allows beside what is taken. A new plan takes the place of
+    the one before.
+    """
+    from hallmark.flows.cli.terminal import print_series
+    from hallmark.tasks.ledger.series import planned
+
+    ledger = _held(account)
+    shares = planned(ledger.account(account), first, periods, decay=decay, kept=kept)
+    state = ledger.plan_series(account, shares, by=getpass.getuser(), reason=reason)
+    print_series(state)
 
 
 @ledger_app.command("compose")
@@ -283,7 +357,38 @@ def changed_cap(
     state: "AccountState", epsilon: str | None, rho: str | None, delta: str | None
 ) -> tuple[Budget, Fraction | None]:
     """Another cap of an account, which keeps its delta unless one is given."""
-    return cap_of(epsilon, rho, str(state.cap.delta) if delta is None else delta)
+    cap, rho_cap = cap_of(epsilon, rho, str(state.cap.delta) if delta is None else delta)
+    if state.presence is not None and rho_cap is None:
+        rho_cap = _in_rho(cap)
+    return cap, rho_cap
+
+
+def presence_of(
+    series: Length | None, most: int | None, in_a_row: int | None, rotation: str | None
+) -> Presence | None:
+    """The periods that one unit may be in, if the account is to keep a series."""
+    if series is None:
+        if (most, in_a_row, rotation) != (None, None, None):
+            raise typer.BadParameter("say how long a period is", param_hint="--series")
+        return None
+    if in_a_row is not None and rotation is not None:
+        raise typer.BadParameter("give one of --in-a-row and --rotation")
+    try:
+        pattern = None if in_a_row is None else tuple(range(in_a_row))
+        if rotation is not None:
+            pattern = rotating(rotation)
+        return Presence(length=series.value, pattern=pattern, most=most)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _in_rho(cap: Budget) -> Fraction:
+    """The cap of a series, whose releases compose in zCDP."""
+    from hallmark.mechanisms.privacy.account_filter import implied_rho
+
+    if cap.is_pure:
+        raise typer.BadParameter("a series needs a delta above 0", param_hint="--delta")
+    return implied_rho(cap)
 
 
 def cap_of(epsilon: str | None, rho: str | None, delta: str) -> tuple[Budget, Fraction | None]:

@@ -118,6 +118,26 @@ def print_account(state: "AccountState") -> None:
     if state.composition == "zcdp":
         line(("together   ", "bold"), words.together(state))
     line(("left       ", "bold"), words.left(state))
+    if state.presence is not None:
+        print_series(state)
+
+
+def print_series(state: "AccountState") -> None:
+    """Print what the periods of a series have, and have taken."""
+    from hallmark.tasks.ledger.series import periods_of
+
+    periods = periods_of(state)
+    if not periods:
+        line("No period has a share yet; see: hallmark ledger plan --help")
+        return
+    table(
+        ("period", "planned", "taken"),
+        (
+            (period, words.share(state, planned), words.share(state, taken))
+            for period, (planned, taken) in periods.items()
+        ),
+        plain=True,
+    )
 
 
 def print_history(steps: "Iterable[Step]") -> None:

@@ -120,6 +120,42 @@ def period(name: str) -> Period:
     )
 
 
+def name_of(one: Period) -> str:
+    """Inverse of `period`."""
+    match one.length:
+        case "year":
+            return f"{one.number:04d}"
+        case "quarter":
+            return f"{one.number // 4:04d}-q{one.number % 4 + 1}"
+        case "month":
+            return f"{one.number // 12:04d}-{one.number % 12 + 1:02d}"
+        case "week":
+            year, week, _ = date.fromordinal(7 * one.number + 1).isocalendar()
+            return f"{year:04d}-w{week:02d}"
+        case "day":
+            return date.fromordinal(one.number).isoformat()
+
+
+def rotating(runs: str) -> tuple[int, ...]:
+    """The pattern of a rotation: so many periods in, out, in and so on, such as 4-8-4.
+
+    Raises:
+        ValueError: it is not written like that.
+    """
+    if not re.fullmatch(r"[1-9]\d{0,2}(-[1-9]\d{0,2}-[1-9]\d{0,2})*", runs):
+        raise ValueError(
+            f"{runs!r} is no rotation; write how many periods a unit is in, out and in again, such "
+            "as 4-8-4"
+        )
+    pattern: list[int] = []
+    start = 0
+    for number, run in enumerate(int(part) for part in runs.split("-")):
+        if number % 2 == 0:
+            pattern += range(start, start + run)
+        start += run
+    return tuple(pattern)
+
+
 _FORMS: Iterable[tuple[str, Callable[..., Period]]] = (
     (r"(\d{4})", lambda year: Period("year", year)),
     (r"(\d{4})-q([1-4])", lambda year, quarter: Period("quarter", 4 * year + quarter - 1)),

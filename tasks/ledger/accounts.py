@@ -72,6 +72,7 @@ def _refusal(book: Ledger, prepared: Prepared) -> str:
             plan.budget,
             adjacency=plan.adjacency,
             cost=cost(plan.events),
+            period=prepared.period,
         )
     except (LedgerError, AnchorsDamaged) as error:
         return str(error)

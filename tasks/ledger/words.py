@@ -3,6 +3,7 @@
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
+from hallmark.mechanisms.privacy.account_filter import gaussian_epsilon
 from hallmark.mechanisms.privacy.ledger.history import Step
 from hallmark.mechanisms.privacy.ledger.ledger import AccountState
 
@@ -23,6 +24,8 @@ def unit(state: AccountState) -> str:
 def cap(state: AccountState) -> str:
     """The most that all releases may spend together."""
     cap = _amount(state.cap.epsilon, state.cap.delta, ROUND_FLOOR)
+    if state.presence is not None:
+        return f"{cap}, by zCDP, for {state.presence}"
     if state.composition == "sum":
         return cap
     return f"{cap}, by zCDP" if state.rho_cap is None else f"ρ {float(state.rho_cap):g}: {cap}"
@@ -48,7 +51,15 @@ def together(state: AccountState) -> str:
 def left(state: AccountState) -> str:
     """What one more release can reserve."""
     left = _amount(*state.remaining, ROUND_FLOOR)
-    return left if state.composition == "sum" else f"about {left}"
+    beyond = " beyond what is planned" if state.planned else ""
+    return left if state.composition == "sum" else f"about {left}{beyond}"
+
+
+def share(state: AccountState, rho: Fraction) -> str:
+    """A period's part of the cap of a series: its rho, and the epsilon of one Gaussian release."""
+    delta = state.cap.delta
+    epsilon = six_digits(gaussian_epsilon(max(rho, Fraction(0)), delta), ROUND_FLOOR)
+    return f"ρ {six_digits(rho, ROUND_FLOOR)}, about ε {epsilon}" if rho else "nothing"
 
 
 def _amount(epsilon: Fraction, delta: Fraction, rounding: str) -> str:

@@ -64,6 +64,7 @@ class MeasurementFile:
         release: its name.
         tables: of sums, whose columns are numbered as the reader asked.
         total: the number of records, if it is public.
+        codes: what the codes of every column mean, in their order.
         chosen: private choices in words.
         withheld: number of tables left out because they hold columns that are not published.
     """
@@ -71,6 +72,7 @@ class MeasurementFile:
     release: str
     tables: tuple[MeasuredTable, ...]
     total: int | None
+    codes: Mapping[str, Sequence[str]]
     chosen: tuple[Mapping[str, Any], ...]
     withheld: int
 
@@ -126,6 +128,7 @@ def read_measurements(path: Path, names: Sequence[str]) -> MeasurementFile:
             release=about["release"],
             tables=tuple(_tables(table.to_pylist(), names)),
             total=about["total"],
+            codes=about["codes"],
             chosen=tuple(about["choices"]),
             withheld=about["withheld"],
         )

@@ -1,5 +1,6 @@
 """From a spec to a plan: everything about a release that is known before a private byte is read."""
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hallmark.mechanisms.certificates.alone import CertificateAlonePlan
 from hallmark.mechanisms.contract import Plan
 from hallmark.mechanisms.domain.cliques import title
 from hallmark.mechanisms.domain.domain import Domain
+from hallmark.mechanisms.earlier import Earlier
 from hallmark.mechanisms.inference.forecast import foreseen
 from hallmark.mechanisms.linear_queries.workload import Workload
 from hallmark.mechanisms.marginals.mechanism import Marginals
@@ -24,6 +26,7 @@ from hallmark.schemas.spec_warnings import about_large_delta
 from hallmark.tasks.installation.workspace import is_rehearsal_home
 from hallmark.tasks.planning.domains import domain_of
 from hallmark.tasks.planning.prepared import (
+    EarlierRelease,
     PlannedCertificate,
     Prepared,
     PreparedRelease,
@@ -56,6 +59,20 @@ def prepare(path: Path, folder: Path | None = None) -> Prepared:
         raise PlanRefused(located(path, str(error))) from error
 
 
+def learning(
+    prepared: PreparedRelease, earlier: Earlier, releases: tuple[EarlierRelease, ...]
+) -> PreparedRelease:
+    """The same release, with what earlier periods measured; it asks the same of the private table.
+
+    Args:
+        releases: that measured it.
+    """
+    learned = _prepared(prepared.spec, prepared.path, prepared.folder, earlier)
+    assert isinstance(learned, PreparedRelease), "it was one before"
+    assert learned.binding == prepared.binding, "the past changes no question"
+    return replace(learned, public=replace(learned.public, earlier=releases))
+
+
 def at_epsilon(prepared: Prepared, epsilon: Fraction) -> Prepared:
     """The same release with another epsilon.
 
@@ -70,7 +87,9 @@ def at_epsilon(prepared: Prepared, epsilon: Fraction) -> Prepared:
     return _prepared(spec, prepared.path, prepared.folder)
 
 
-def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
+def _prepared(
+    spec: ReleaseSpec, path: Path, folder: Path, earlier: Earlier | None = None
+) -> Prepared:
     if (spec.rehearsal_of is not None) != is_rehearsal_home():
         raise PlanRefused(
             "rehearsal_of: is written by hallmark rehearse, into a spec that runs in a home of its "
@@ -87,7 +106,8 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
     domain = domain_of(spec)
     try:
         queries = query_tables(spec, domain, folder)
-        plan = _plan(spec, domain, queries.workload, None if records is None else records.codes)
+        codes = None if records is None else records.codes
+        plan = _plan(spec, domain, queries.workload, codes, earlier)
     except ValueError as error:
         raise PlanRefused(_with_place(str(error))) from error
     public = PublicInputs(
@@ -98,13 +118,19 @@ def _prepared(spec: ReleaseSpec, path: Path, folder: Path) -> Prepared:
     if isinstance(plan, CertificateAlonePlan):
         return PlannedCertificate(spec, plan, path.absolute(), folder.absolute(), public)
     prepared = PreparedRelease(spec, plan, path.absolute(), folder.absolute(), public)
+    if spec.series is not None and spec.series.learn:
+        _refuse_learning(spec)
     if spec.output.replicates is not None:
         _refuse_replicates(prepared)
     return prepared
 
 
 def _plan(
-    spec: ReleaseSpec, domain: Domain, workload: Workload | None, public: AnyCodes | None
+    spec: ReleaseSpec,
+    domain: Domain,
+    workload: Workload | None,
+    public: AnyCodes | None,
+    earlier: Earlier | None,
 ) -> Plan:
     """The plan of what the spec asks for.
 
@@ -123,6 +149,7 @@ def _plan(
         made_records=spec.records,
         parameters=spec.mechanism.parameters | queries,
         public=public,
+        earlier=earlier,
     )
     plan = planned(mechanism, request)
     if not plan.events:
@@ -137,6 +164,30 @@ def _with_place(message: str) -> str:
     """The message with the section that it is about, which is the mechanism unless it says so."""
     named = message.partition(":")[0].partition(".")[0]
     return message if named in ReleaseSpec.model_fields else f"mechanism: {message}"
+
+
+def _refuse_learning(spec: ReleaseSpec) -> None:
+    """Refuse to learn from earlier periods where nothing would come of it.
+
+    Raises:
+        PlanRefused: says why.
+    """
+    if not isinstance(MECHANISMS[spec.mechanism.name], Marginals):
+        raise PlanRefused(
+            f"series.learn: {spec.mechanism.name} makes records from other things than noisy "
+            "marginals; leave it out, or choose a mechanism of marginals, such as privpgd"
+        )
+    if spec.binning is not None and spec.binning.columns:
+        raise PlanRefused(
+            "series.learn: bins that noise chooses differ from period to period, so tables over "
+            "them cannot be carried forward; give the columns public groups (detail), or leave it "
+            "out"
+        )
+    if spec.output.replicates is not None:
+        raise PlanRefused(
+            "series.learn: replicate weights do not know of earlier periods yet, and would be too "
+            "wide; leave out one of the two"
+        )
 
 
 def _refuse_replicates(release: PreparedRelease) -> None:

@@ -33,6 +33,20 @@ def stage_rng(release: str, purpose: str) -> np.random.Generator:
 
 
 @dataclass(frozen=True)
+class EarlierRelease:
+    """A release about an earlier period, whose noisy tables help.
+
+    Attributes:
+        measurements: SHA-256 of the file that has them.
+        unlike: columns whose tables do not help, since their codes meant something else.
+    """
+
+    release: str
+    measurements: str
+    unlike: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class PublicInputs:
     """Everything but the spec itself that a plan takes for public.
 
@@ -40,11 +54,13 @@ class PublicInputs:
         records: SHA-256 of the public table in cell codes; None where there is none.
         queries: SHA-256 of every file of queries.
         tables: where each stands in the spec, and what it is known by.
+        earlier: releases about earlier periods that help, the earliest first.
     """
 
     records: str | None = None
     queries: tuple[str, ...] = ()
     tables: tuple[PublicTable, ...] = ()
+    earlier: tuple[EarlierRelease, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +97,11 @@ class Prepared(ABC):
     @property
     def codec(self) -> TableCodec:
         return TableCodec.of(self.spec.columns)
+
+    @property
+    def period(self) -> str | None:
+        """The period of a series that it is about."""
+        return None if self.spec.series is None else self.spec.series.period
 
     @property
     def given(self) -> OutsideRecords | None:

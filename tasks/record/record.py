@@ -7,11 +7,13 @@ nobody stated is "not recorded".
 
 import os
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from hallmark.mechanisms.marginals.binning.mechanism import BINS
+from hallmark.mechanisms.marginals.foretelling import FORETOLD
 from hallmark.mechanisms.marginals.prior import LEANED
 from hallmark.schemas.binning import two_ways
 from hallmark.schemas.columns.columns import Column, DateColumn, NumericColumn
@@ -239,6 +241,25 @@ def _post_processing(run: Executed) -> PostProcessing:
     )
 
 
+def _carried_forward(run: Executed, told: Mapping[str, Any]) -> Step:
+    """What earlier periods of the series did to the model of the marginals."""
+    names = {"1": "single columns", "2": "pairs"}
+    left = (
+        f"{100 * share:.0f} % for {names.get(kind, f'interactions of {kind} columns')}"
+        for kind, share in told["noise"].items()
+    )
+    broken = ", ".join(told["broken"])
+    releases = run.prepared.public.earlier
+    unlike = sorted({name for one in releases for name in one.unlike})
+    return Step(
+        step="noisy tables of earlier periods carried forward as random walks, and counted besides "
+        f"those of this release: {', '.join(one.release for one in releases) or 'there were none'}"
+        + (f"; not those of {', '.join(unlike)}, whose codes have changed" if unlike else ""),
+        effect=(f"variance of the noise left: {', '.join(left)}" if told["noise"] else "")
+        + (f"; unlike what they made probable: {broken}" if broken else ""),
+    )
+
+
 def _steps(run: Executed) -> Iterator[Step]:
     if file := run.prepared.certified:
         yield Step(
@@ -256,6 +277,8 @@ def _steps(run: Executed) -> Iterator[Step]:
             f"measurements agree with it: {public.reference}",
             effect=f"on average by {', '.join(shares)}",
         )
+    if (told := run.synthetic.history.get(FORETOLD)) is not None:
+        yield _carried_forward(run, told)
     starts = run.synthetic.history.get(BINS, {})
     if starts:
         yield Step(

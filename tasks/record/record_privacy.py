@@ -156,6 +156,14 @@ def _composition(state: AccountState) -> str:
     if state.composition == "sum":
         return "basic composition: epsilons and deltas add up"
     epsilon, delta = (decimal(part) for part in state.taken)
+    if state.presence is not None:
+        return (
+            "zero-concentrated differential privacy, for a series: releases are about one "
+            f"{state.presence.length} each, and what is authorised covers what one unit may have "
+            f"in {state.presence}, however releases were chosen after seeing earlier answers. "
+            "What one unit has in more periods than that is covered part by part. Budgets of all "
+            f"periods add up to epsilon {epsilon}, delta {delta}"
+        )
     return (
         "zero-concentrated differential privacy: a filter at one Renyi order admits releases, so "
         "that all together keep to what is authorised, however they were chosen after seeing "

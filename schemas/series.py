@@ -1,0 +1,64 @@
+"""The series that a release belongs to: the same table, period after period."""
+
+import re
+
+from pydantic import Field, field_validator
+
+from hallmark.schemas.section import Section
+
+PERIODS: dict[str, tuple[str, str]] = {
+    "day": (r"\d{4}-\d{2}-\d{2}", "2026-11-21"),
+    "week": (r"\d{4}-w\d{2}", "2026-w47"),
+    "month": (r"\d{4}-(?:0[1-9]|1[0-2])", "2026-11"),
+    "quarter": (r"\d{4}-q[1-4]", "2026-q4"),
+    "year": (r"\d{4}", "2026"),
+}
+"""How the name of a period is written, by its length, and an example."""
+
+_REVISION = re.compile(r"-r([1-9]\d*)$")
+
+
+class Series(Section):
+    """A period of a series."""
+
+    period: str = Field(min_length=4, max_length=10)
+    """the period that the private table is about, such as 2026, 2026-q4, 2026-11, 2026-w47 or
+    2026-11-21 ({period} in the spec of a calendar); the name of the release holds it"""
+    learn: bool = False
+    """whether the noisy tables of earlier periods' releases help to make these records; they are
+    those of the same name but for the period, in the folder of releases, and cost no budget"""
+
+    @field_validator("period")
+    @classmethod
+    def _check_period(cls, period: str) -> str:
+        length_of(period)
+        return period
+
+
+def length_of(period: str) -> str:
+    """How long a period is, by its name: day, week, month, quarter or year.
+
+    Raises:
+        ValueError: no period is written like that.
+    """
+    for length, (form, _) in PERIODS.items():
+        if re.fullmatch(form, period):
+            return length
+    raise ValueError(
+        f"is {period!r}, which is no period; write it like "
+        f"{', '.join(example for _, example in PERIODS.values())}"
+    )
+
+
+def siblings(release: str, period: str) -> re.Pattern[str]:
+    """What the names of a series' releases look like, with groups `period` and `revision`.
+
+    Args:
+        release: the name of one of them, which holds its period; -r1 at its end makes it the first
+            revision of what was released about the period.
+    """
+    before, _, after = _REVISION.sub("", release).partition(period)
+    form, _ = PERIODS[length_of(period)]
+    return re.compile(
+        rf"{re.escape(before)}(?P<period>{form}){re.escape(after)}(?:-r(?P<revision>[1-9]\d*))?"
+    )
