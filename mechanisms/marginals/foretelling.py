@@ -8,13 +8,13 @@ How.     A table is the sum of main effects and interactions (as in `inference.s
          as a random walk (`random_walk`), those of as many columns as one kind. What the walk
          foretells of this period, from the others alone, joins its evidence as tables with noise of
          their own. A table of several columns is as precise as what is foretold of their
-         interaction, as long as all tables together tell no more of a margin than is foretold of
-         that; what is left of a margin, a table of its own tells.
+         interaction; its margins are what all periods say of them, this one included, so that they
+         pull a fit to what is best known, wherever they are counted for more than is known of
+         them. What such tables do not tell of a margin, a table of its own does.
 Limits.  Shares are carried, not counts, and noise in the number of records is not. Tables in groups
          of cells, of bins for instance, are not carried.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -141,7 +141,6 @@ def _tables(evidence: Evidence, walked: Mapping[Clique, Walk]) -> Iterable[Noisy
     shape = evidence.domain.shape
     known = [c for c in evidence.by_clique if all(part in walked for part in _parts(c, shape))]
     tables = sorted({part for c in known for part in _parts(c, shape)}, key=len, reverse=True)
-    holding = Counter(part for table in tables for part in _parts(table, shape) if part != table)
     given = dict.fromkeys(tables, 0.0)  # precision, by component
 
     def spread(part: Clique, clique: Clique) -> int:
@@ -149,27 +148,23 @@ def _tables(evidence: Evidence, walked: Mapping[Clique, Walk]) -> Iterable[Noisy
         return prod(shape[column] for column in clique if column not in part)
 
     for clique in tables:
-        parts = _parts(clique, shape)
-        wanted = {part: 1 / float(walked[part].foretold.covariance[0, 0]) for part in parts}
-        left = wanted[clique] - given[clique]
-        # Each table tells an equal part of what is foretold of a margin.
-        margins = [part for part in parts if part != clique]
-        precision = min([left, *(wanted[p] / holding[p] * spread(p, clique) for p in margins)])
+        precision = 1 / float(walked[clique].foretold.covariance[0, 0]) - given[clique]
         if precision <= 0:
             continue
-        for part in parts:
+        for part in _parts(clique, shape):
             given[part] += precision / spread(part, clique)
         counts = evidence.total * _table(clique, shape, walked)
         yield NoisyMarginal(clique, counts, evidence.total * precision**-0.5)
 
 
 def _table(clique: Clique, shape: Sequence[int], walked: Mapping[Clique, Walk]) -> Table:
-    """What is foretold of a table, in shares."""
+    """What is foretold of a table's interaction, and known of its margins, in shares."""
     sizes = [shape[column] for column in clique]
     table = np.full(sizes, 1 / prod(sizes))
     for part in _parts(clique, shape):
         walk = walked[part]
-        values = walk.foretold.weights[0] @ walk.track.values
+        joint = walk.foretold if part == clique else walk.smoothed
+        values = joint.weights[-1] @ walk.track.values
         cells = _cells(values, [shape[column] for column in part])
         axes = tuple(i for i, column in enumerate(clique) if column not in part)
         table = table + np.expand_dims(cells, axes) / prod(sizes[i] for i in axes)

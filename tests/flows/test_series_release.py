@@ -1,0 +1,144 @@
+"""Releases of a series: budget over periods, what earlier ones tell, revisions, and a late start."""
+
+import json
+import shutil
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hallmark.mechanisms.privacy.account_filter import implied_budget
+from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger, LedgerError
+from hallmark.mechanisms.privacy.presence import Presence
+from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE
+from hallmark.tasks.earlier import EarlierRefused
+from hallmark.tasks.installation.workspace import Workspace, ledger_url
+from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.requested import PlanRefused
+from tests import example
+from tests.flows.conftest import Killed
+from tests.flows.runs import release, sound
+from tests.flows.test_marginal_release import joined
+
+ROWS = 400
+DELTA = Fraction(1, 10**5)
+CAP = Fraction(1, 10)  # pays for two periods at epsilon 1
+
+pytestmark = pytest.mark.usefixtures("prefect", "home")
+
+
+def account(presence: Presence) -> None:
+    example.open_account(
+        cap=implied_budget(CAP, DELTA), rho_cap=CAP, composition="zcdp", presence=presence
+    )
+
+
+def about(folder: Path, period: str, name: str = "", **changes: Any) -> Path:
+    """The spec of a period's release, beside those of the others."""
+    sections: dict[str, Any] = {
+        "release": f"homes-{period}{name}",
+        "series": {"period": period, "learn": True},
+        "mechanism": joined("all", "noise-aware"),
+    }
+    spec = example.write(folder, ROWS, **{**sections, **changes})
+    return spec.rename(folder / f"{period}{name}.yaml")
+
+
+def carried(record: dict[str, Any]) -> dict[str, Any]:
+    (step,) = (s for s in record["post_processing"]["steps"] if "earlier periods" in s["step"])
+    found: dict[str, Any] = step
+    return found
+
+
+def test_a_series_is_paid_for_as_one_and_each_period_learns_from_those_before(
+    tmp_path: Path,
+) -> None:
+    account(Presence(length="year", most=2))
+    first = sound(release(about(tmp_path, "2024")))
+    assert "there were none" in carried(first)["step"]
+    sound(release(about(tmp_path, "2025")))
+    third = sound(release(about(tmp_path, "2026")))
+    assert "homes-2024, homes-2025" in carried(third)["step"]
+    assert "% for single columns" in carried(third)["effect"]
+    state = Ledger(ledger_url()).account("test-people")
+    assert set(state.by_period) == {"2024", "2025", "2026"}
+    assert "any 2 years" in third["account"]["composition"]
+    assert Fraction(third["account"]["composed"]) < state.cap.epsilon
+    # A unit may be in any two of these years, and two are paid for: nothing is left of 2026.
+    with pytest.raises(BudgetRefused, match="any 2 years"):
+        release(about(tmp_path, "2026", "-r1"))
+
+
+def test_a_revision_takes_the_place_of_what_it_revises(tmp_path: Path) -> None:
+    account(Presence(length="year", most=1))
+    release(about(tmp_path, "2024"))
+    release(about(tmp_path, "2024", "-r1"))
+    later = sound(release(about(tmp_path, "2025")))
+    assert carried(later)["step"].endswith(": homes-2024-r1")
+    assert set(Ledger(ledger_url()).account("test-people").by_period) == {"2024", "2025"}
+
+
+def test_a_resumed_run_makes_what_it_would_have_made(
+    tmp_path: Path, kill_at: Callable[[str], None]
+) -> None:
+    """Whatever was published in the meantime, and only with all that it began with."""
+    account(Presence(length="year", most=1))
+    release(about(tmp_path, "2023"))
+    spec = about(tmp_path, "2025")
+    kill_at("certify")
+    with pytest.raises(Killed):
+        release(spec)
+    kill_at("")
+    release(about(tmp_path, "2024"))
+    before = tmp_path / "out/homes-2023"
+    shutil.move(before, tmp_path / "away")
+    with pytest.raises(EarlierRefused, match="homes-2023 helped an earlier run"):
+        release(spec, resume=True)
+    shutil.move(tmp_path / "away", before)
+    assert carried(sound(release(spec, resume=True)))["step"].endswith(": homes-2023")
+    kept = json.loads((Workspace.of("homes-2025").path / "earlier.json").read_text())
+    assert set(kept) == {"homes-2023"}
+
+
+def test_columns_whose_codes_changed_are_left_out_and_told(tmp_path: Path) -> None:
+    account(Presence(length="year", most=1))
+    own = example.spec(tmp_path / "table.csv")["columns"]
+    coarser = {**own, "age": {**own["age"], "cell_width": 20}}
+    release(about(tmp_path, "2024", columns=coarser))
+    later = sound(release(about(tmp_path, "2025")))
+    assert "not those of age, whose codes have changed" in carried(later)["step"]
+
+
+def test_a_changed_file_of_an_earlier_release_is_refused(tmp_path: Path) -> None:
+    account(Presence(length="year", most=1))
+    release(about(tmp_path, "2024"))
+    file = tmp_path / "out/homes-2024" / MEASUREMENTS_FILE
+    file.write_bytes(file.read_bytes() + b"more")
+    with pytest.raises(EarlierRefused, match="is not the file that the release's manifest lists"):
+        release(about(tmp_path, "2025"))
+
+
+def test_an_account_of_a_series_wants_the_period(tmp_path: Path) -> None:
+    account(Presence(length="month", most=1))
+    with pytest.raises(LedgerError, match="a series of months: '2024' is a year"):
+        release(about(tmp_path, "2024"))
+    with pytest.raises(LedgerError, match="does not state the period"):
+        release(example.write(tmp_path, ROWS))
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "a mechanism without marginals": (
+        {"mechanism": {"name": "dpam", "queries": [{"threshold": {"columns": ["age"]}}]}},
+        "makes records from other things",
+    ),
+    "private bins": ({"binning": {"columns": {"age": 4}}}, "bins that noise chooses"),
+    "replicate weights": ({"output": {"replicates": 5}}, "replicate weights do not know"),
+}
+
+
+@pytest.mark.parametrize(("changes", "why"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_could_not_learn_is_refused(changes: dict[str, Any], why: str, tmp_path: Path) -> None:
+    with pytest.raises(PlanRefused, match=why):
+        prepare(about(tmp_path, "2024", **changes))
