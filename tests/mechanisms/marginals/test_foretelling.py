@@ -11,7 +11,7 @@ from hallmark.mechanisms.arrays import Counts, Table
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.earlier import Earlier, EarlierPeriod, EarlierTable
-from hallmark.mechanisms.marginals import foretelling as module
+from hallmark.mechanisms.marginals import components
 from hallmark.mechanisms.marginals.evidence import Evidence, NoisyMarginal, pooled
 from hallmark.mechanisms.marginals.foretelling import foretold
 
@@ -108,9 +108,9 @@ def test_tables_tell_of_interactions_what_is_foretold_of_them_and_of_margins_no_
     evidence, earlier, _ = series(np.random.default_rng(5), drift=0.03, sigma=100.0)
     shape = evidence.domain.shape
     known = foretold(evidence, earlier)
-    own = module._components(evidence.marginals, evidence.total, shape)
+    own = components.components(evidence.marginals, evidence.total, shape)
     kinds: dict[int, list[float]] = {}
-    for part in {part for one in known.marginals for part in module._parts(one.clique, shape)}:
+    for part in {part for one in known.marginals for part in components.parts(one.clique, shape)}:
         told = sum(
             RECORDS**2 / (one.sigma**2 * prod(shape[c] for c in one.clique if c not in part))
             for one in known.marginals
@@ -188,6 +188,6 @@ def test_a_history_tells_it_by_names():
 
 @pytest.mark.parametrize("size", [1, 2, 7])
 def test_contrasts_are_orthonormal_and_sum_to_nothing(size: int):
-    basis = module._contrasts(size)
+    basis = components._contrasts(size)
     np.testing.assert_allclose(basis @ basis.T, np.eye(size - 1), atol=1e-12)
     np.testing.assert_allclose(basis.sum(axis=1), 0, atol=1e-12)
