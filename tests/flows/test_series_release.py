@@ -1,4 +1,4 @@
-"""Releases of a series: budget over periods, what earlier ones tell, revisions, and a late start."""
+"""Releases of a series: budget over periods, what earlier ones tell, revisions, a late start."""
 
 import json
 import shutil
