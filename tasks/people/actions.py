@@ -68,6 +68,7 @@ ActionName = Literal[
     "change-decided",
     "account-opened",
     "cap-changed",
+    "series-planned",
     "log-exported",
     "not-done",
 ]
