@@ -324,9 +324,9 @@ def test_a_series_is_opened_planned_and_shown_by_periods(home: Path):
         )  # fmt: skip
     book.cancel("of-2026-02-r1", by="ada", reason="tests")
     page = steward.get("/accounts/people").text
-    months = re.findall(r'data-name="Period">(\S+?)<', page)
+    months = re.findall(r'data-name="Period" class="when">(\S+?)<', page)
     assert months == ["2026-01", "2026-02", "2026-03", "2026-04"]
-    (of_february,) = re.findall(r'"Period">2026-02<.*?</tr>', page, re.DOTALL)
+    (of_february,) = re.findall(r'"Period" class="when">2026-02<.*?</tr>', page, re.DOTALL)
     state = book.account("people")
     left = book.left_for("people", "2026-02")
     for rho in (planned["2026-02"], Fraction(2, 1000), left):
@@ -348,7 +348,7 @@ def test_periods_of_a_series_are_shown_page_by_page(home: Path, monkeypatch: pyt
 
     def shown(query: str = "") -> tuple[str, str, list[str]]:
         text = steward.get(f"/accounts/people{query}").text
-        years = re.findall(r'data-name="Period">(\d+)<', text)
+        years = re.findall(r'data-name="Period" class="when">(\d+)<', text)
         return years[0], years[-1], re.findall(r"\?start=\d+", text)
 
     assert shown() == ("2021", "2024", ["?start=4"])
