@@ -37,6 +37,7 @@ from hallmark.flows.cli.query import query
 from hallmark.flows.cli.reports import report
 from hallmark.flows.cli.running import run_flow
 from hallmark.flows.cli.site import site
+from hallmark.flows.cli.smooth import smooth
 from hallmark.flows.screen import say, say_json
 
 if TYPE_CHECKING:
@@ -344,6 +345,7 @@ _ELSEWHERE = (
     evaluate,
     query,
     site,
+    smooth,
     audit_privacy,
     waiting,
     approve,

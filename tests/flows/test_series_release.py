@@ -1,4 +1,4 @@
-"""Releases of a series: budget over periods, what earlier ones tell, revisions, and a late start."""
+"""Releases of a series: one budget, what earlier periods tell, revisions, and runs that resume."""
 
 import json
 import shutil
