@@ -54,7 +54,7 @@ def smooth(folders: Sequence[Path], *, confidence: float = 0.95) -> SmoothedSeri
     """
     if not 0 < confidence < 1:
         raise CannotSmooth(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
-    specs = {}
+    specs: dict[Period, tuple[Path, ReleaseSpec]] = {}
     for folder in folders:
         number, spec = _opened(folder)
         if number in specs:
@@ -75,8 +75,8 @@ def smooth(folders: Sequence[Path], *, confidence: float = 0.95) -> SmoothedSeri
     frame = pd.concat([_rows(one, codec, periods, confidence) for one in tables], ignore_index=True)
     broken: dict[str, list[str]] = {}
     for one in tables:
-        for number in one.broken:
-            when = name_of(Period(last.length, number))
+        for broke in one.broken:
+            when = name_of(Period(last.length, broke))
             broken.setdefault(when, []).append(title(one.columns, codec.names))
     return SmoothedSeries(
         frame=frame,
