@@ -2,6 +2,7 @@
 
     python -m benchmarks.series limits
     python -m benchmarks.series tables --epsilon 1 3 10    # write `benchmarks/series_data.py` first
+    python -m benchmarks.series correlated
 
 `limits`: drawn random walks of ten periods, 60 components of 8 coordinates, with steps of .1, .3, 1
 and 3 in variances of the noise, at three noises; errors of the last level, and of the change to it,
@@ -17,6 +18,10 @@ of the records, the mean over the years from the second on, with the past as par
 change from year to year in smoothed tables, as parts of differences of noisy ones; the share of
 intervals of 95 % for smoothed levels and changes that hold. Worst is the year in which the past
 helped least, in the mean over the seeds.
+
+`correlated`: the least deviation that noise correlated over ten periods could reach, as a part of
+that of independent noise (lower bound of Li and Miklau 2013 for matrix mechanisms, "Optimal error of
+query sets under the differentially-private matrix mechanism").
 """
 
 import argparse
@@ -92,6 +97,21 @@ def limits() -> None:
                 f"{least[1]:6.3f} {hold[0]:12.3f} {hold[1]:7.3f}",
                 flush=True,
             )
+
+
+def correlated() -> None:
+    """The lower bound for some workloads over ten periods."""
+    periods = np.eye(10)
+    change = np.diff(periods, axis=0)
+    for name, asked in (
+        ("change", change),
+        ("levels and change", np.vstack([periods, change])),
+        ("cumulative", np.tril(np.ones((10, 10)))),
+        ("change in four periods", periods[4:] - periods[:-4]),
+    ):
+        gram = asked.T @ asked
+        root = np.sqrt(np.maximum(np.linalg.eigvalsh(gram), 0)).sum()
+        print(f"{name:24} {(root**2 / 10 / np.trace(gram)) ** 0.5:.2f}")
 
 
 def domain(shape: Sequence[int], names: Sequence[str]) -> Domain:
@@ -251,13 +271,16 @@ def released(
 def main() -> None:
     """Print what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["limits", "tables"])
+    parser.add_argument("what", choices=["limits", "tables", "correlated"])
     parser.add_argument("--epsilon", nargs="+", default=["1", "3", "10"])
     parser.add_argument("--of", nargs="+", default=["wages", "survey"])
     parser.add_argument("--seeds", type=int, default=2, help="how many releases of every year")
     asked = parser.parse_args()
     if asked.what == "limits":
         limits()
+        return
+    if asked.what == "correlated":
+        correlated()
         return
     print("table   life   year tables  worst  records  worst  change  hold: level  change")
     for name in asked.of:
