@@ -20,8 +20,8 @@ intervals of 95 % for smoothed levels and changes that hold. Worst is the year i
 helped least, in the mean over the seeds.
 
 `correlated`: the least deviation that noise correlated over ten periods could reach, as a part of
-that of independent noise (lower bound of Li and Miklau 2013 for matrix mechanisms, "Optimal error of
-query sets under the differentially-private matrix mechanism").
+that of independent noise (lower bound of Li and Miklau 2013 for matrix mechanisms, "Optimal error
+of query sets under the differentially-private matrix mechanism").
 """
 
 import argparse
