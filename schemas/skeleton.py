@@ -46,6 +46,8 @@ and detail: {DETAIL} (64 if people round to the hundreds), in which they are mea
 themselves, so that released values have spikes and tails. A nominal column of many categories takes
 groups: {{NAME: [codes]}}, or {{file: codes.csv, column: NAME}}. See docs/marginals.md, also for
 private quantile bins, by a section such as binning: {{share: 1/20, columns: {{NAME: 24}}}}.
+A column with finer codes than are to be released takes recode: {{first: 2}}, which keeps two
+characters, or recode: {{codes: {{file: codes.csv, column: NAME}}}}; see docs/data-sources.md.
 Published totals that the release must reproduce exactly go under public_totals; see
 docs/totals.md.
 """

@@ -118,6 +118,7 @@ class ProtectedColumn(PublicSection):
     domain: Annotated[str, Shown("Public domain")]  # "0 to 99 years", "7 categories"
     cells: Annotated[int, Shown("Cells", unit="cells")]
     nulls: Annotated[str, Shown("Nulls")]  # "not allowed", "allowed, written N"
+    recode: Annotated[str, Shown("Codes are recoded")] = NOT_RECORDED  # "no", or by which rule
     outside: Annotated[str, Shown("Outside the domain")]  # "refused", "clamped", ...
     bound_kind: Annotated[
         Literal["law", "public", "private_estimate"] | NotRecorded, Shown("Bounds from")
