@@ -133,3 +133,20 @@ def test_a_map_from_a_file_is_published_with_the_spec(asked: str, tmp_path: Path
     again = load_spec(wages.written(tmp_path, text))
     assert again.digest() == found.digest()
     assert again.category_files == ()
+
+
+def test_a_hundred_thousand_codes_are_released_by_their_groups(tmp_path: Path) -> None:
+    rows = (f"{code:06},{code // 40:04},title {code}\n" for code in range(100_000))
+    (tmp_path / "codes.csv").write_text("code,group,label\n" + "".join(rows))
+    listed = SEX.replace('{"1": male, "2": female, "9": other}', "{file: codes.csv}")
+    text = wages.edited((SEX, listed), ('    other: "9"\n', '    other: "000009"\n'))
+    (too_many,) = problems(wages.written(tmp_path, text))
+    assert "columns.sex.categories: makes 100000 cells, but a column has at most 4096" in too_many
+    assert "recode: {codes: {file: codes.csv, column: NAME}} with the group of every" in too_many
+    (tmp_path / "groups.csv").write_text("code\n" + "".join(f"{n:04}\n" for n in range(2500)))
+    recode = "    recode: {codes: {file: codes.csv, column: group}}\n"
+    listed = listed.replace("codes.csv", "groups.csv") + recode
+    text = wages.edited((SEX, listed), ('    other: "9"\n', '    other: "0009"\n'))
+    found = load_spec(wages.written(tmp_path, text)).columns["sex"]
+    assert found.levels == 2500
+    assert found.recode.of_code("099999") == "2499"
