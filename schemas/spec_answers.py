@@ -501,7 +501,7 @@ def _column(type_: str) -> Iterator[Answer]:
     if type_ in ("numeric", "date"):
         yield _text(model, ("detail",), "Detail", more=True)
     if type_ in ("nominal", "ordinal"):
-        yield Recoding(meaning(model, RECODE), meaning(Recode, "first"), meaning(Recode, "of"))
+        yield Recoding(*(meaning(Recode, key) for key in (CODES, "first", "of")))
         yield Categories(meaning(model, CATEGORIES))
     if type_ == "nominal":
         yield Groups(meaning(model, GROUPS))
