@@ -14,12 +14,12 @@ import numpy as np
 from hallmark.mechanisms.marginals.binning.mechanism import BINS
 from hallmark.mechanisms.marginals.prior import LEANED
 from hallmark.schemas.binning import two_ways
-from hallmark.schemas.columns.category_files import CODES, RECODE
 from hallmark.schemas.columns.columns import Column, DateColumn, NumericColumn
 from hallmark.schemas.documents.audit_report import (
     Actor,
     Approval,
     AuditRecord,
+    CodeFile,
     Identity,
     Override,
     PostProcessing,
@@ -160,6 +160,10 @@ def _protected(run: Executed) -> ProtectedData:
         snapshot=spec.about.snapshot or NOT_RECORDED,
         collection=spec.about.collection or NOT_RECORDED,
         columns=tuple(_protected_column(run, codec) for codec in run.prepared.codec.codecs),
+        code_files=tuple(
+            CodeFile(key=".".join(map(str, one.path)), file=one.file, sha256=one.sha256)
+            for one in spec.category_files
+        ),
     )
 
 
@@ -186,19 +190,11 @@ def _protected_column(run: Executed, codec: Codec) -> ProtectedColumn:
         domain=domain_in_words(column),
         cells=codec.attribute.cells,
         nulls=f"allowed, written {marker}" if column.nulls else "not allowed",
-        recode=_recode(run.prepared.spec, codec.name),
+        recode=column.recoded_by,
         outside=_outside(column),
         bound_kind=source.kind if source else "public",
         bound_source=source.reference if source else "two values, stated in the spec",
     )
-
-
-def _recode(spec: ReleaseSpec, name: str) -> str:
-    """Whether and how codes of the private table become those of a column, and by which file."""
-    rule, path = spec.recoded_by(name), ("columns", name, RECODE, CODES)
-    file = next((one for one in spec.category_files if one.path == path), None)
-    listed = "" if file is None else f", from {file.file} (SHA-256 {file.sha256})"
-    return f"by {rule}{listed}" if rule else "no"
 
 
 def _outside(column: Column) -> str:

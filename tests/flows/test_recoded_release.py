@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -194,8 +195,13 @@ def test_documents_say_by_which_rule(published: tuple[Path, Any]) -> None:
     ]
     assert [one.label for one in columns[0].categories] == ["Dresden", "Bautzen", "Gera"]
     told = [one["recode"] for one in record["protected"]["columns"]]
-    assert told[0] == "by the first 2 of 5 characters of a code"
-    assert told[1].startswith("by a public map of 4 codes to 3, from codes.csv (SHA-256 ")
+    assert told == ["the first 2 of 5 characters of a code", "a public map of 4 codes to 3"]
+    (file,) = record["protected"]["code_files"]
+    assert (file["key"], file["file"]) == ("columns.trade.recode.codes", "codes.csv")
+    assert file["sha256"] == sha256(MAP.encode()).hexdigest()
+    report = (folder / "audit-report.html").read_text()
+    assert "a public map of 4 codes to 3" in report
+    assert file["sha256"] in report
     readme = (folder / "README.md").read_text()
     assert "The codes of trade are not those of the private table: a public map of 4" in readme
 
