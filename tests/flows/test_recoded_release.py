@@ -26,6 +26,7 @@ from hallmark.tasks.sources import parts, source_of
 from hallmark.tasks.validate import check_table
 from hallmark.tasks.verification import verify_release
 from tests import example
+from tests.flows.conftest import Hallmark
 from tests.flows.runs import release, sound
 
 ROWS = 600
@@ -184,6 +185,12 @@ def test_the_release_has_the_categories(published: tuple[Path, Any]) -> None:
         assert set(made[name]) <= codes
         real, found = recoded()[name].value_counts(), made[name].value_counts()
         assert (real - found).abs().max() < 0.1 * ROWS
+
+
+def test_the_plan_says_by_which_rule(published: tuple[Path, Any], hallmark: Hallmark) -> None:
+    said = hallmark("plan", published[0].parents[1] / "spec.yaml").out
+    assert "recode     place, by the first 2 of 5 characters of a code" in said
+    assert "recode     trade, by a public map of 4 codes to 3" in said
 
 
 def test_documents_say_by_which_rule(published: tuple[Path, Any]) -> None:
