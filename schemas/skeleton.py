@@ -18,7 +18,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from hallmark.schemas.exact import read_date, read_exact
+from hallmark.schemas.exact import read_date, read_exact, shown
 from hallmark.schemas.given_dictionary import (
     MOST_COLUMNS,
     TRUE,
@@ -223,15 +223,18 @@ def _filled_column(given: GivenColumn) -> CommentedMap:
     if given.missing:
         column["null_markers"] = [*given.missing, ""]
     if given.type != "boolean" and (given.type or given.codes):
-        column["bound_source"] = _bound_source(given)
+        column["bound_source"] = _bound_source(column, given)
     return column
 
 
-def _bound_source(given: GivenColumn) -> CommentedMap:
-    """The dictionary as the source; whether its bounds are public, its reader has to say."""
+def _bound_source(column: CommentedMap, given: GivenColumn) -> CommentedMap:
+    """The dictionary as the source of what it tells of a domain; whether its bounds are public, its
+    reader has to say."""
     source = CommentedMap(kind="public", reference=given.where)
     if given.type in ("numeric", "date"):
         _ask(source, "kind", "public or law, unless minimum and maximum were found in the data")
+    if any(column.get(key) == FILL_IN for key in ("minimum", "maximum", "categories")):
+        _ask(source, "reference", "where all of it is stated; the dictionary leaves some open")
     return source
 
 
@@ -249,9 +252,7 @@ def _numbers(column: CommentedMap, given: GivenColumn) -> None:
         ("maximum", given.maximum, ends[1], max),
     ):
         if end is None:
-            _ask(
-                column, key, f"the dictionary says {said!r}" if said else "never read off the data"
-            )
+            _ask(column, key, _open_end(said))
         else:
             number = extreme([read_exact(end), *codes])  # that codes beside the bounds widen
             column[key] = int(number) if number.denominator == 1 else float(number)
@@ -266,12 +267,15 @@ def _days(column: CommentedMap, given: GivenColumn) -> None:
         try:
             column[key] = read_date(said)
         except ValueError:
-            _ask(
-                column, key, f"the dictionary says {said!r}" if said else "never read off the data"
-            )
+            _ask(column, key, _open_end(said))
     _ask(column, "cells", "or cell_days")
     _ask(column, "format", "how days are written, such as %Y-%m-%d")
     _ask(column, "outside", "refuse or clamp")
+
+
+def _open_end(said: str) -> str:
+    """What is asked of a bound that a dictionary does not give as a number or a day."""
+    return f"the dictionary says {shown(said)}" if said else "never read off the data"
 
 
 def _categories(column: CommentedMap, given: GivenColumn) -> None:

@@ -167,21 +167,26 @@ GIVEN = GivenDictionary(
         "x": GivenColumn(type="nominal", where="row 6"),
         "X": GivenColumn(type="nominal", where="row 7"),
         "rest": GivenColumn(where="row 8\x1b"),
+        "term": GivenColumn(
+            type="date", minimum="1990-01-01", maximum="1999-12-31", where="row 9"
+        ),
     },
 )  # fmt: skip
 
 
 def test_what_a_dictionary_leaves_open_is_asked_and_the_rest_names_its_place():
     text = skeleton_from_columns(
-        ["AGE", "born", "school", "paid", "x", "gone"], source="t.csv", dictionary=GIVEN
+        ["AGE", "born", "school", "paid", "x", "gone", "term"], source="t.csv", dictionary=GIVEN
     )
     columns = YAML(typ="safe").load(text)["columns"]
     assert columns["AGE"] == {
         "type": "numeric", "description": "years: all", "unit": "years", "integer": True,
         "minimum": -2, "maximum": "FILL_IN", "cells": "FILL_IN", "detail": 16, "nulls": True,
         "outside": "FILL_IN", "null_markers": ["-9", ""],
-        "bound_source": {"kind": "FILL_IN", "reference": "row 2"},
+        "bound_source": {"kind": "FILL_IN", "reference": "FILL_IN"},
     }  # fmt: skip
+    assert columns["term"]["bound_source"] == {"kind": "FILL_IN", "reference": "row 9"}
+    assert columns["x"]["bound_source"]["reference"] == "FILL_IN"  # it lists no categories
     assert str(columns["born"]["minimum"]) == "1990-01-01"
     assert columns["born"]["maximum"] == columns["born"]["format"] == "FILL_IN"
     assert columns["school"]["categories"] == {"01": "low", "02": "#1"}
