@@ -118,8 +118,8 @@ class ReleaseSpec(Section):
 
     @property
     def category_files(self) -> tuple[CategoryFile, ...]:
-        """Files that categories and lookups were read from; not part of the spec, which holds what
-        they list itself."""
+        """Files that codes of columns and lookups were read from; not part of the spec, which holds
+        what they list itself."""
         return self._category_files
 
     def with_category_files(self, files: tuple[CategoryFile, ...]) -> Self:
@@ -130,13 +130,7 @@ class ReleaseSpec(Section):
 
     def with_categories(self, text: str) -> str:
         """The text that the spec was read from, with what files list in place of their names."""
-        read = {
-            (file.section, file.name, file.key): getattr(
-                getattr(self, file.section)[file.name], file.key
-            )
-            for file in self.category_files
-        }
-        return inlined(text, read) if read else text
+        return inlined(text, self.category_files) if self.category_files else text
 
     def _problems(self) -> list[Problem]:
         between = [
@@ -233,19 +227,25 @@ class ReleaseSpec(Section):
 
     @property
     def published(self) -> dict[str, Column]:
-        """All columns of the published file, in its order; lookups as it holds them."""
+        """All columns of the published file, in its order, as it holds them."""
         every = self.file_columns
         return {name: every[name] for name in self.output.columns or every}
 
     @property
     def file_columns(self) -> dict[str, Column]:
-        """Measured columns and, as files hold them, lookups, whether they are published or not."""
-        return {**self.columns, **as_columns(self.lookups, self.columns)}
+        """Measured columns and lookups as files of a release hold them, published or not."""
+        measured = {name: column.as_released() for name, column in self.columns.items()}
+        return {**measured, **as_columns(self.lookups, measured)}
 
     @property
     def published_lookups(self) -> dict[str, Lookup]:
         """The lookups of the published file, in its order."""
         return {name: self.lookups[name] for name in self.published if name in self.lookups}
+
+    def recoded_by(self, name: str) -> str:
+        """The rule that makes the codes of a published column of those in the private table, in
+        words; empty where they are the same."""
+        return self.columns[name].recoded_by if name in self.columns else ""
 
     def null_marker(self, name: str) -> str:
         """The text for a null of the column in the released CSV: the source's first null marker."""

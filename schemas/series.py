@@ -7,15 +7,15 @@ from pydantic import Field, field_validator
 from hallmark.schemas.section import Section
 
 PERIODS: dict[str, tuple[str, str]] = {
-    "day": (r"\d{4}-\d{2}-\d{2}", "2026-11-21"),
-    "week": (r"\d{4}-w\d{2}", "2026-w47"),
-    "month": (r"\d{4}-(?:0[1-9]|1[0-2])", "2026-11"),
-    "quarter": (r"\d{4}-q[1-4]", "2026-q4"),
-    "year": (r"\d{4}", "2026"),
+    "day": (r"[0-9]{4}-[0-9]{2}-[0-9]{2}", "2026-11-21"),
+    "week": (r"[0-9]{4}-w[0-9]{2}", "2026-w47"),
+    "month": (r"[0-9]{4}-(?:0[1-9]|1[0-2])", "2026-11"),
+    "quarter": (r"[0-9]{4}-q[1-4]", "2026-q4"),
+    "year": (r"[0-9]{4}", "2026"),
 }
 """How the name of a period is written, by its length, and an example."""
 
-_REVISION = re.compile(r"-r([1-9]\d*)$")
+_REVISION = re.compile(r"-r([1-9][0-9]*)$")
 
 
 class Series(Section):
@@ -60,5 +60,5 @@ def siblings(release: str, period: str) -> re.Pattern[str]:
     before, _, after = _REVISION.sub("", release).partition(period)
     form, _ = PERIODS[length_of(period)]
     return re.compile(
-        rf"{re.escape(before)}(?P<period>{form}){re.escape(after)}(?:-r(?P<revision>[1-9]\d*))?"
+        rf"{re.escape(before)}(?P<period>{form}){re.escape(after)}(?:-r(?P<revision>[1-9][0-9]*))?"
     )

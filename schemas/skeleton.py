@@ -8,10 +8,9 @@ import codecs
 import csv
 import gzip
 import io
-import json
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,14 +18,22 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from hallmark.schemas.exact import read_exact
-from hallmark.schemas.given_files import bytes_of, opened
-from hallmark.schemas.yaml_document import FILL_IN, LARGEST, MOST_VALUES
+from hallmark.schemas.exact import read_date, read_exact, shown
+from hallmark.schemas.given_dictionary import (
+    MOST_COLUMNS,
+    TRUE,
+    GivenColumn,
+    GivenDictionary,
+    is_number,
+)
+from hallmark.schemas.given_files import opened
+from hallmark.schemas.visible import visible
+from hallmark.schemas.yaml_document import FILL_IN
 
 _DELIMITERS = ",;\t|"
 DETAIL = 16  # that a documented column starts with
-MOST_COLUMNS = 10_000  # of a table that a spec is begun for
 _MOST_REPLICATED = 40  # columns of a table whose pairs are surely all measured by default
+_SHOWN = 20  # columns that are named in a comment
 _LONGEST_HEADER = 2**20  # bytes
 
 _HEADING = f"""\
@@ -46,6 +53,8 @@ and detail: {DETAIL} (64 if people round to the hundreds), in which they are mea
 themselves, so that released values have spikes and tails. A nominal column of many categories takes
 groups: {{NAME: [codes]}}, or {{file: codes.csv, column: NAME}}. See docs/marginals.md, also for
 private quantile bins, by a section such as binning: {{share: 1/20, columns: {{NAME: 24}}}}.
+A column with finer codes than are to be released takes recode: {{first: 2}}, which keeps two
+characters, or recode: {{codes: {{file: codes.csv, column: NAME}}}}; see docs/data-sources.md.
 Published totals that the release must reproduce exactly go under public_totals; see
 docs/totals.md.
 """
@@ -55,11 +64,14 @@ class SkeletonError(ValueError):
     """A file that no skeleton can be made from; the message contains no value of the file."""
 
 
-def skeleton_from_header(path: Path | str, *, source: str | None = None) -> str:
+def skeleton_from_header(
+    path: Path | str, *, source: str | None = None, dictionary: GivenDictionary | None = None
+) -> str:
     """YAML text of a spec for a CSV file, of which only the column names are read.
 
     Args:
         source: the file's name in the spec, relative to the spec; defaults to `path`.
+        dictionary: as of `skeleton_from_columns`.
     Raises:
         SkeletonError: the file cannot be read, or its first line is not a header. Without a header
             the first record would become the names, so fields that are numbers, empty or repeated
@@ -69,7 +81,9 @@ def skeleton_from_header(path: Path | str, *, source: str | None = None) -> str:
     delimiter = max(_DELIMITERS, key=line.count)
     names = [name.strip() for name in _fields(Path(path), line, delimiter)]
     known = {"delimiter": delimiter, "encoding": encoding}
-    return skeleton_from_names(names, path=path, source=source or str(path), known=known)
+    return skeleton_from_names(
+        names, path=path, source=source or str(path), known=known, dictionary=dictionary
+    )
 
 
 def skeleton_from_names(
@@ -78,24 +92,25 @@ def skeleton_from_names(
     path: Path | str,
     source: str,
     known: Mapping[str, Any] | None = None,
+    dictionary: GivenDictionary | None = None,
 ) -> str:
     """YAML text of a spec for a table with these names on its first row.
 
     Args:
         path: the file, for messages.
-        known: as of `skeleton_from_columns`.
+        known, dictionary: as of `skeleton_from_columns`.
     Raises:
         SkeletonError: they do not look like a header.
     """
     of_pandas = list(names[:1]) if list(names[:1]) in _INDEX and len(names) > 1 else []
     names = names[len(of_pandas) :]
-    if not names or any(not name or _is_number(name) for name in names):
+    if not names or any(not name or is_number(name) for name in names):
         raise SkeletonError(
             f"{path}:1: does not look like a header, since a field is empty or a number; "
             "put the column names on the first line"
         )
     known = {**(known or {}), "ignore": of_pandas}
-    return skeleton_from_columns(names, source=source, known=known)
+    return skeleton_from_columns(names, source=source, known=known, dictionary=dictionary)
 
 
 _INDEX = ([""], ["Unnamed: 0"])  # the index column as pandas writes it, once and a second time
@@ -137,12 +152,17 @@ def _fields(file: Path, line: str, delimiter: str) -> list[str]:
 
 
 def skeleton_from_columns(
-    names: Sequence[str], *, source: str, known: Mapping[str, Any] | None = None
+    names: Sequence[str],
+    *,
+    source: str,
+    known: Mapping[str, Any] | None = None,
+    dictionary: GivenDictionary | None = None,
 ) -> str:
     """YAML text of a spec for a table of which only the column names are known.
 
     Args:
         known: other keys of the section `data`; empty values are left out.
+        dictionary: what is said of the columns, some of which it may not have.
     Raises:
         SkeletonError: a name is repeated, or there are more than `MOST_COLUMNS`.
     """
@@ -158,92 +178,135 @@ def skeleton_from_columns(
         )
     columns = CommentedMap()
     for name in names:
-        columns[name] = _unknown_column("")
-    return _text(source, known or {}, [""], columns)
+        if dictionary is None:
+            columns[name] = _unknown_column("")
+            continue
+        columns[name], told = _documented(name, dictionary)
+        columns.yaml_set_comment_before_after_key(name, before=told, indent=2)
+    markers = [] if dictionary is None else dictionary.missing
+    other = "" if dictionary is None else _described_beside(dictionary, names)
+    return _text(source, known or {}, [*markers, ""], columns, other)
 
 
-def skeleton_from_dictionary(path: Path | str) -> str:
-    """YAML text of a spec for the columns of a data dictionary, with its categories and bounds.
-
-    The dictionary is JSON, `{column: {"description": text, "values": {code: label}}}`; for numeric
-    columns `values` holds "min" and "max", and further codes widen the interval. A code whose
-    label starts with "N/A" is a null marker.
-
-    Raises:
-        SkeletonError: the file is not such a dictionary.
-    """
-    try:
-        dictionary = json.loads(bytes_of(Path(path), LARGEST).decode("utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        raise SkeletonError(f"{path}: cannot be read as JSON; give a data dictionary") from None
-    if not isinstance(dictionary, dict) or not all(
-        isinstance(entry, dict) and isinstance(entry.get("values", {}), dict)
-        for entry in dictionary.values()
-    ):
-        raise SkeletonError(
-            f"{path}: is not a data dictionary; write {{column: "
-            '{"description": text, "values": {code: label}}}'
-        )
-    if sum(1 + len(entry.get("values", {})) for entry in dictionary.values()) > MOST_VALUES:
-        raise SkeletonError(
-            f"{path}: lists more than {MOST_VALUES:,} columns and values, which no spec can hold; "
-            "give the dictionary of those that are to be released"
-        )
-    markers: dict[str, None] = {}
-    columns = CommentedMap()
-    for name, entry in dictionary.items():
-        nulls, values = _without_nulls(entry.get("values", {}))
-        markers.update(dict.fromkeys(nulls))
-        columns[name] = _documented_column(entry, values, bool(nulls), Path(path).name)
-    return _text(FILL_IN, {}, [*markers, ""], columns)
+def skeleton_from_dictionary(dictionary: GivenDictionary) -> str:
+    """YAML text of a spec for the columns of a data dictionary, with what it says of them."""
+    return skeleton_from_columns(list(dictionary.columns), source=FILL_IN, dictionary=dictionary)
 
 
-def _without_nulls(values: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
-    nulls = [code for code, label in values.items() if str(label).startswith("N/A")]
-    return nulls, {code: label for code, label in values.items() if code not in nulls}
+def _documented(name: str, dictionary: GivenDictionary) -> tuple[CommentedMap, str]:
+    """What a dictionary says of a column, with a comment that names what comes from it."""
+    given = dictionary.of(name)
+    if given is None:
+        return _unknown_column(""), f"not in {dictionary.file}"
+    facts = ", ".join(given.facts)
+    told = f"{facts}: {given.where}" if facts else f"nothing but its name: {given.where}"
+    return _filled_column(given), _line(told)
 
 
-def _documented_column(
-    entry: Mapping[str, Any], values: Mapping[str, Any], nulls: bool, dictionary: str
-) -> CommentedMap:
-    description = str(entry.get("description", ""))
-    is_numeric = "min" in values or "max" in values
-    if not values:
-        return _unknown_column(description)
-    column = CommentedMap()
-    column["type"] = "numeric" if is_numeric else "nominal"
-    column["description"] = description
-    if is_numeric:
-        minimum, maximum = _interval(values)
-        _ask(column, "integer", "true if all values are whole numbers")
-        column["minimum"] = minimum
-        column["maximum"] = maximum
-        _ask(column, "cells", "or cell_width, or edges")
-        column["detail"] = DETAIL
-        column.yaml_add_eol_comment("pieces of a cell, measured once", "detail")
-        _ask(column, "outside", "refuse or clamp")
+def _described_beside(dictionary: GivenDictionary, names: Sequence[str]) -> str:
+    """What a dictionary describes and a table does not have, such as a misspelled name."""
+    found = {id(dictionary.of(name)) for name in names}
+    others = [name for name, given in dictionary.columns.items() if id(given) not in found]
+    more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+    told = f"{dictionary.file} describes columns beside these: {', '.join(others[:_SHOWN])}{more}"
+    return _line(told) if others else ""
+
+
+def _filled_column(given: GivenColumn) -> CommentedMap:
+    if not given.type:
+        column = _unknown_column(given.description)
     else:
-        column.yaml_add_eol_comment("or ordinal", "type")
-        column["categories"] = CommentedMap({code: str(label) for code, label in values.items()})
-        _ask(column, "outside", "refuse, or catch_all with other: one of the categories")
-    column["nulls"] = nulls
-    reference = " ".join([f"data dictionary {dictionary}", *_link(entry)])
-    column["bound_source"] = {"kind": "public", "reference": reference}
+        column = CommentedMap(type=given.type, description=given.description)
+        _FILLED[given.type](column, given)
+    if given.nullable is not None:
+        column["nulls"] = given.nullable
+    if given.missing:
+        column["null_markers"] = [*given.missing, ""]
+    if given.type != "boolean" and (given.type or given.codes):
+        column["bound_source"] = _bound_source(column, given)
     return column
 
 
-def _interval(values: Mapping[str, Any]) -> tuple[int | float, int | float]:
-    """The interval from "min" to "max", widened to include the numeric codes."""
-    if not all(_is_number(values.get(key)) for key in ("min", "max")):
-        raise SkeletonError('a "min" or "max" in the dictionary is not a number; give both')
-    codes = [code for code in values if _is_number(code)]
-    exact = sorted(read_exact(number) for number in (values["min"], values["max"], *codes))
-    minimum, maximum = (int(n) if n.denominator == 1 else float(n) for n in (exact[0], exact[-1]))
-    return minimum, maximum
+def _bound_source(column: CommentedMap, given: GivenColumn) -> CommentedMap:
+    """The dictionary as the source of what it tells of a domain; whether its bounds are public, its
+    reader has to say."""
+    source = CommentedMap(kind="public", reference=given.where)
+    if given.type in ("numeric", "date"):
+        _ask(source, "kind", "public or law, unless minimum and maximum were found in the data")
+    if any(column.get(key) == FILL_IN for key in ("minimum", "maximum", "categories")):
+        _ask(source, "reference", "where all of it is stated; the dictionary leaves some open")
+    return source
 
 
-def _link(entry: Mapping[str, Any]) -> list[str]:
-    return [str(entry["link"])] if "link" in entry else []
+def _numbers(column: CommentedMap, given: GivenColumn) -> None:
+    if given.unit:
+        column["unit"] = given.unit
+    if given.integer is None:
+        _ask(column, "integer", "true if all values are whole numbers")
+    else:
+        column["integer"] = given.integer
+    ends = [end if is_number(end) else None for end in (given.minimum, given.maximum)]
+    codes = [read_exact(code) for code in given.codes if is_number(code)]
+    for key, said, end, extreme in (
+        ("minimum", given.minimum, ends[0], min),
+        ("maximum", given.maximum, ends[1], max),
+    ):
+        if end is None:
+            _ask(column, key, _open_end(said))
+        else:
+            number = extreme([read_exact(end), *codes])  # that codes beside the bounds widen
+            column[key] = int(number) if number.denominator == 1 else float(number)
+    _ask(column, "cells", "or cell_width, or edges")
+    column["detail"] = DETAIL
+    column.yaml_add_eol_comment("pieces of a cell, measured once", "detail")
+    _ask(column, "outside", "refuse or clamp")
+
+
+def _days(column: CommentedMap, given: GivenColumn) -> None:
+    for key, said in (("minimum", given.minimum), ("maximum", given.maximum)):
+        try:
+            column[key] = read_date(said)
+        except ValueError:
+            _ask(column, key, _open_end(said))
+    _ask(column, "cells", "or cell_days")
+    _ask(column, "format", "how days are written, such as %Y-%m-%d")
+    _ask(column, "outside", "refuse or clamp")
+
+
+def _open_end(said: str) -> str:
+    """What is asked of a bound that a dictionary does not give as a number or a day."""
+    return f"the dictionary says {shown(said)}" if said else "never read off the data"
+
+
+def _categories(column: CommentedMap, given: GivenColumn) -> None:
+    if given.type == "nominal":
+        column.yaml_add_eol_comment("or ordinal", "type")
+    if given.codes:
+        column["categories"] = CommentedMap(given.codes)
+    else:
+        _ask(column, "categories", "a list, code: label, or {file: codes.csv}")
+    _ask(column, "outside", "refuse, or catch_all with other: one of the categories")
+
+
+def _truths(column: CommentedMap, given: GivenColumn) -> None:
+    column["values"] = CommentedMap(
+        {code: label.casefold() in TRUE for code, label in given.codes.items()}
+    )
+    _ask(column, "outside", "refuse, or catch_all with other: true or false")
+
+
+_FILLED: Mapping[str, Callable[[CommentedMap, GivenColumn], None]] = {
+    "numeric": _numbers,
+    "date": _days,
+    "nominal": _categories,
+    "ordinal": _categories,
+    "boolean": _truths,
+}
+
+
+def _line(text: str) -> str:
+    """A text of somebody else on one line, as a comment has it."""
+    return " ".join(visible(text).split())
 
 
 def _unknown_column(description: str) -> CommentedMap:
@@ -259,7 +322,11 @@ def _ask(section: CommentedMap, key: str, comment: str) -> None:
 
 
 def _text(
-    source: str, known: Mapping[str, Any], null_markers: list[str], columns: CommentedMap
+    source: str,
+    known: Mapping[str, Any],
+    null_markers: list[str],
+    columns: CommentedMap,
+    other: str = "",
 ) -> str:
     spec = CommentedMap()
     spec.yaml_set_start_comment(_HEADING)
@@ -299,16 +366,10 @@ def _text(
             "standard errors of anything; docs/replicates.md", "replicates"
         )
     spec["columns"] = columns
+    if other:
+        spec.yaml_set_comment_before_after_key("columns", before=other)
     stream = io.StringIO()
     yaml = YAML()
     yaml.width = 100
     yaml.dump(spec, stream)
     return stream.getvalue()
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        read_exact(value.strip() if isinstance(value, str) else value)
-    except ValueError:
-        return False
-    return True

@@ -17,8 +17,16 @@ from hallmark.schemas.code_lines import (
     texts_as_lines,
     texts_in,
 )
-from hallmark.schemas.columns.category_files import CATEGORIES, COLUMN, FILE, GROUPS
+from hallmark.schemas.columns.category_files import (
+    CATEGORIES,
+    CODES,
+    COLUMN,
+    FILE,
+    GROUPS,
+    RECODE,
+)
 from hallmark.schemas.columns.columns import COLUMN_TYPES, BoundSource
+from hallmark.schemas.columns.recoding import Recode
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.section import Section
 from hallmark.schemas.spec_sections import PersonUnit, Population, Privacy
@@ -279,6 +287,70 @@ class Groups:
 
 
 @dataclass(frozen=True)
+class Recoding:
+    """How codes of the file become the categories: their first characters, or a map, typed or from
+    a public file."""
+
+    help: str
+    first: str  # what the number of characters means
+    of: str  # what the length of a code means
+
+    keys: ClassVar[tuple[Keys, ...]] = ((RECODE,),)
+    characters: ClassVar[tuple[str, str]] = ("first", "of")
+    typed_in: ClassVar[str] = f"{RECODE}.{CODES}"
+    file: ClassVar[str] = f"{RECODE}.{CODES}.{FILE}"
+    column: ClassVar[str] = f"{RECODE}.{CODES}.{COLUMN}"
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        first, of = (f"{RECODE}.{key}" for key in self.characters)
+        return (
+            Input(
+                name=first,
+                label="Recode to the first characters: how many",
+                help=self.first,
+                more=True,
+            ),
+            Input(name=of, label="of codes of so many characters", help=self.of, more=True),
+            Input(
+                name=self.typed_in,
+                label="or to others, one a line: code in the file = category",
+                help=self.help,
+                lines=4,
+                more=True,
+            ),
+            Input(
+                name=self.file,
+                label="or by a public file that has the category of every code",
+                suggests="files",
+                more=True,
+            ),
+            Input(name=self.column, label="and its column with the categories", more=True),
+        )
+
+    def shown(self, section: Mapping[str, Any]) -> dict[str, str] | None:
+        found = at(section, (RECODE,)) or {}
+        if not isinstance(found, dict) or not {*found} <= {*self.characters, CODES}:
+            return None
+        said = {f"{RECODE}.{key}": at(found, (key,)) or "" for key in self.characters}
+        codes = at(found, (CODES,)) or {}
+        if not isinstance(codes, dict) or not _are_texts([*said.values(), *codes.values()]):
+            return None
+        if set(codes) == {FILE, COLUMN}:
+            column = at(codes, (COLUMN,)) or ""
+            return said | {self.typed_in: "", self.file: codes[FILE], self.column: column}
+        return said | {self.typed_in: categories_as_lines(codes), self.file: "", self.column: ""}
+
+    def read(self, typed: Mapping[str, str]) -> dict[Keys, Value | None]:
+        said: dict[str, Value] = {key: typed[f"{RECODE}.{key}"] for key in self.characters}
+        if typed[self.file]:
+            said[CODES] = {FILE: typed[self.file], COLUMN: typed[self.column] or FILL_IN}
+        else:
+            said[CODES] = categories_in(typed[self.typed_in])
+        return {(RECODE,): {key: value for key, value in said.items() if value} or None}
+
+
+@dataclass(frozen=True)
 class Truths:
     """The texts that mean true, and those that mean false."""
 
@@ -429,6 +501,7 @@ def _column(type_: str) -> Iterator[Answer]:
     if type_ in ("numeric", "date"):
         yield _text(model, ("detail",), "Detail", more=True)
     if type_ in ("nominal", "ordinal"):
+        yield Recoding(*(meaning(Recode, key) for key in (CODES, "first", "of")))
         yield Categories(meaning(model, CATEGORIES))
     if type_ == "nominal":
         yield Groups(meaning(model, GROUPS))

@@ -331,7 +331,8 @@ def _texts_can_be_written(sections: SoundSections) -> Iterator[Problem]:
 def _texts(column: Column) -> dict[str, tuple[str, ...]]:
     match column:
         case CategoryColumn():
-            return {"categories": column.codes}
+            recoded = column.recode.old_codes if column.recode is not None else ()
+            return {"categories": column.codes, "recode": tuple(recoded)}
         case BooleanColumn():
             return {"values": tuple(column.values)}
     return {}
@@ -374,6 +375,8 @@ def _null_markers_are_no_values(sections: SoundSections) -> Iterator[Problem]:
 def _clash(column: Column, marker: str) -> tuple[str, str] | None:
     """The column's key that makes a null marker a valid value, and words for how; else None."""
     match column:
+        case CategoryColumn() if column.recode is not None and marker in column.recode.old_codes:
+            return "recode", f"has the code {marker!r}"
         case CategoryColumn() if marker in column.categories:
             return "categories", f"lists {marker!r}"
         case BooleanColumn() if marker in column.values:

@@ -67,10 +67,9 @@ def with_earlier(job: Job) -> Job:
     codec = prepared.codec
     periods, releases = [], []
     for one in found:
-        file = _read(one.folder, codec)
-        tables = tuple(_tables(file, codec))
-        periods.append(EarlierPeriod(one.number, tables, _total(file)))
-        releases.append(EarlierRelease(one.folder.name, one.measurements, _unlike(file, codec)))
+        measured, unlike = measured_in(one.folder, one.number, codec)
+        periods.append(measured)
+        releases.append(EarlierRelease(one.folder.name, one.measurements, unlike))
     earlier = Earlier(period(series.period).number, tuple(periods))
     return replace(job, prepared=learning(prepared, earlier, tuple(releases)))
 
@@ -124,13 +123,20 @@ def _as_kept(kept: Mapping[str, str], found: Sequence[_Found]) -> Iterator[_Foun
         yield there[name]
 
 
-def _read(folder: Path, codec: TableCodec) -> MeasurementFile:
-    """The measurements of a release, of columns that this one has.
+def measured_in(
+    folder: Path, number: int, codec: TableCodec
+) -> tuple[EarlierPeriod, tuple[str, ...]]:
+    """What the release in a folder measured, in the codes of another of its series; and the columns
+    whose codes meant something else, which are left out.
 
+    Args:
+        number: of the period that it is about.
     Raises:
-        MeasurementsUnreadable: they are not in this version's format.
+        MeasurementsUnreadable: the measurements are not in this version's format.
     """
-    return read_measurements(folder / MEASUREMENTS_FILE, codec.names)
+    file = read_measurements(folder / MEASUREMENTS_FILE, codec.names)
+    period_of = EarlierPeriod(number, tuple(_tables(file, codec)), _total(file))
+    return period_of, _unlike(file, codec)
 
 
 def _unlike(file: MeasurementFile, codec: TableCodec) -> tuple[str, ...]:

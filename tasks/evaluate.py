@@ -34,6 +34,7 @@ from hallmark.tasks.sources import (
     consistent,
     parts,
     plain_text,
+    recodes_of,
     source_of,
     told_of,
     written_as_released,
@@ -128,7 +129,7 @@ def evaluate_files(
             too few records.
     """
     loaded = load_spec(spec)
-    codec = TableCodec.of({name: loaded.columns[name] for name in loaded.released_columns})
+    codec = TableCodec.of({name: loaded.file_columns[name] for name in loaded.released_columns})
     try:
         domain = codec.domain
     except ValueError as error:  # distances in the spec that are not a metric
@@ -299,14 +300,16 @@ def _read(
     person = spec.privacy.person if origin == "data.source" else None
     # Which records of a person are kept may depend on all that a release codes.
     whole = codec if person is None else TableCodec.of(spec.columns)
-    columns = {c.name: c.column for c in whole.codecs}
+    columns = {name: spec.columns[name] for name in whole.names}
     if origin == "data.source":
         source = replace(
             source_of(spec.data, Path(), columns, person=person, others_ignored=True),
             location=location,
         )
     else:
-        source = written_as_released(spec, tuple(columns), location=location)
+        source = written_as_released(spec, whole.names, location=location)
+        if origin != "--synthetic":  # private records, with the codes of the private table
+            source = replace(source, recodes=recodes_of(columns))
     blocks: list[AnyCodes] = []
     owners: list[pd.DataFrame] = []
     try:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from hallmark.mechanisms.arrays import Mask
+from hallmark.schemas.columns.category_columns import CategoryColumn
 from hallmark.schemas.columns.columns import DateColumn, NumericColumn
 from hallmark.schemas.exact import decimal
 from hallmark.schemas.lookups import Lookup
@@ -182,6 +183,9 @@ def _domain_check(codec: Codec) -> Check:
     else:
         holds = f"are one of the {len(column.codes)} categories"
         mend = "add the category if it is public"
+        if isinstance(column, CategoryColumn) and column.recode is not None:
+            holds = f"become one of the {len(column.codes)} categories by the column's recode"
+            mend = "correct the codes, or let recode and the list of categories cover them"
         instead, elsewhere = "catch_all", "as other"
         expectation = Expectation(
             name="ExpectColumnValuesToBeInSet",

@@ -187,7 +187,7 @@ class _Tally:
         rule, records = check.rule, cells.records[broken]
         self.failing[rule] += int(records.sum())
         if check.shows:
-            self.seen[named(rule)].see(cells.texts[broken].tolist(), records.tolist())
+            self.seen[named(rule)].see(cells.originals[broken].tolist(), records.tolist())
 
     def compare(self, rule: Rule, lookup: Lookup, measured: Column, of: Cells, own: Cells) -> None:
         """Count the records whose own value is not the one that is looked up."""

@@ -37,6 +37,7 @@ from hallmark.flows.cli.query import query
 from hallmark.flows.cli.reports import report
 from hallmark.flows.cli.running import run_flow
 from hallmark.flows.cli.site import site
+from hallmark.flows.cli.smooth import smooth
 from hallmark.flows.screen import say, say_json
 
 if TYPE_CHECKING:
@@ -64,14 +65,24 @@ app.add_typer(key_app, name="key")
 @app.command()
 def init(
     source: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
-            help="A table (only its header is read), or a data dictionary in JSON.",
+            help="A table (only its header is read), or a data dictionary in JSON or DDI.",
             metavar="HEADER|DICTIONARY",
             exists=True,
             dir_okay=False,
         ),
-    ],
+    ] = None,
+    dictionary: Annotated[
+        Path | None,
+        typer.Option(
+            "--dictionary",
+            help="A data dictionary that says what the columns are: DDI codebook (.xml), sheet "
+            "(.xlsx, .csv) or JSON; without a table, its columns are those of the spec.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where to write it; default: the terminal.")
     ] = None,
@@ -79,9 +90,17 @@ def init(
     """Write the skeleton of a spec; every bound is left for you to fill in."""
     if out is not None and out.exists():
         raise typer.BadParameter(f"{out} exists; give another file, nothing was written")
-    from hallmark.tasks.planning.skeletons import skeleton
+    if source is None and dictionary is None:
+        raise typer.BadParameter("give a table, a --dictionary, or both; nothing was written")
+    from hallmark.schemas.skeleton import skeleton_from_dictionary
+    from hallmark.tasks.planning.skeletons import dictionary_of, skeleton
 
-    text = skeleton(source, Path() if out is None else out.parent)
+    given = None if dictionary is None else dictionary_of(dictionary, source)
+    if source is not None:
+        text = skeleton(source, Path() if out is None else out.parent, given)
+    else:
+        assert given is not None, "one of the two is given"
+        text = skeleton_from_dictionary(given)
     if out is None:
         for line in text.splitlines():
             say(line)
@@ -344,6 +363,7 @@ _ELSEWHERE = (
     evaluate,
     query,
     site,
+    smooth,
     audit_privacy,
     waiting,
     approve,

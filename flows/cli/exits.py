@@ -24,6 +24,7 @@ CODES = {
     "hallmark.flows.cluster.ClusterRefused": ExitCode.USAGE,
     "hallmark.flows.cli.options.NoSuchSpec": ExitCode.USAGE,
     "hallmark.flows.cli.reports.ReportMissing": ExitCode.USAGE,
+    "hallmark.schemas.given_dictionary.DictionaryError": ExitCode.USAGE,
     "hallmark.schemas.loading.SpecError": ExitCode.USAGE,
     "hallmark.schemas.skeleton.SkeletonError": ExitCode.USAGE,
     "hallmark.tasks.gates.approvals.DecisionRefused": ExitCode.USAGE,

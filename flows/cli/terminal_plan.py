@@ -72,6 +72,8 @@ def print_plan(summary: Mapping[str, Any]) -> None:
         line(f"total      {total['total']}, reproduced exactly; from {total['reference']}")
     for one in summary["lookups"]:
         line(f"lookup     {one['column']} of {one['of']}, at no budget; from {one['reference']}")
+    for one in summary["recodes"]:
+        line(f"recode     {one['column']}, by {one['rule']}")
     for warning in summary["warnings"]:
         line(("warning", "yellow"), f"    {warning}")
     line(("verdict", "bold"), f"    {summary['verdict']}")

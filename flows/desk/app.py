@@ -36,6 +36,7 @@ from hallmark.flows.desk.entrance import Entrance, genuine
 from hallmark.flows.desk.pages import message
 from hallmark.flows.desk.visitor import logged_in
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
+from hallmark.schemas.given_dictionary import DictionaryError
 from hallmark.schemas.loading import SpecError
 from hallmark.schemas.skeleton import SkeletonError
 from hallmark.tasks.gates.gate_history import HistoryBroken
@@ -112,6 +113,7 @@ def _out_of_order(request: Request, error: Exception) -> Response:
 
 
 @desk.exception_handler(SafeError)
+@desk.exception_handler(DictionaryError)
 @desk.exception_handler(SkeletonError)
 def _not_possible(request: Request, error: Exception) -> Response:
     return message(request, 409, str(error))

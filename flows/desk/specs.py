@@ -19,12 +19,14 @@ from hallmark.schemas.calendar import PERIOD_MARK
 from hallmark.schemas.exact import read_exact
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
-from hallmark.schemas.skeleton import skeleton_from_names
+from hallmark.schemas.skeleton import skeleton_from_dictionary, skeleton_from_names
 from hallmark.schemas.source_text import with_keys
 from hallmark.schemas.spec_questions import Questions
 from hallmark.schemas.table_sections import format_by_name
 from hallmark.schemas.yaml_document import Unreadable
 from hallmark.tasks.check import ordering_check, standing, values_page
+from hallmark.tasks.dictionaries import READERS
+from hallmark.tasks.dictionaries.apart import read_apart
 from hallmark.tasks.forecast.summary import plan_summary
 from hallmark.tasks.forecast.verdict import in_words, sweep
 from hallmark.tasks.installation.disk import UPLOAD, allowed, size_in_words
@@ -59,7 +61,15 @@ def schema() -> Response:
 def specs_page(request: Request) -> Response:
     """All specs that are kept at the desk, and the ways to begin one."""
     most = size_in_words(allowed(UPLOAD))
-    return page(request, "specs", specs=_specs(), files=places(), most=most, endings=ENDINGS)
+    return page(
+        request,
+        "specs",
+        specs=_specs(),
+        files=places(),
+        dictionaries=_dictionaries(),
+        most=most,
+        endings=ENDINGS,
+    )
 
 
 @router.post("/specs")
@@ -67,19 +77,18 @@ def begin(
     request: Request,
     name: Annotated[str, Form(max_length=200)],
     table: Annotated[str, Form(max_length=200)] = "",
+    dictionary: Annotated[str, Form(max_length=200)] = "",
     spec: UploadFile | None = None,
 ) -> Response:
-    """Begin a spec: from an uploaded one, or as `init` makes it of a table or dictionary."""
+    """Begin a spec: from an uploaded one, or as `init` does of a table, a dictionary or both."""
     file = drafts.file_of(name)
     if file.exists():
         raise SafeError(f"there is a spec {name!r} already; open it, or choose another name")
     if spec is not None and spec.filename:
         text = _decoded(spec.file.read(drafts.MOST_SPEC + 1))
-    elif (place := next((one for one in places() if one.source == table), None)) is not None:
-        text = _begun(place)
-        text = re.sub(r"(?m)^release: .*$", f"release: {name}", text, count=1)
     else:
-        raise SafeError("upload a spec, or choose one of the tables; nothing was begun")
+        text = _begun(_chosen(table, places()), _chosen(dictionary, _dictionaries()))
+        text = re.sub(r"(?m)^release: .*$", f"release: {name}", text, count=1)
     with doing(logged_in(request).actor, "spec-saved", name):
         drafts.keep(file, text)
     return RedirectResponse(f"/specs/{name}", 303)
@@ -301,21 +310,52 @@ def _specs() -> list[str]:
     return sorted(path.stem for path in specs_folder().glob("*.yaml"))
 
 
-def _begun(place: Place) -> str:
-    """The skeleton of a spec for a file, which says how it is written if somebody confirmed that.
+def _dictionaries() -> list[Place]:
+    """The files that may be data dictionaries: what is said there is published, so it is public."""
+    return [one for one in places() if one.kind == "public" and one.file.suffix.lower() in READERS]
+
+
+def _chosen(source: str, among: list[Place]) -> Place | None:
+    """One of the files; None if none was chosen.
 
     Raises:
-        SkeletonError: none can be made of it.
-        SafeError: its columns cannot be read.
+        SafeError: there is no such file any more.
     """
-    known = place.upload
+    found = next((one for one in among if one.source == source), None)
+    if source and found is None:
+        raise SafeError(f"there is no file {source!r} to begin with any more; nothing was begun")
+    return found
+
+
+def _begun(table: Place | None, dictionary: Place | None) -> str:
+    """The skeleton of a spec for a table, which says how it is written if somebody confirmed that,
+    with what a dictionary says of its columns.
+
+    Raises:
+        DictionaryError: it is none.
+        SkeletonError: no skeleton can be made of them.
+        SafeError: the columns of the table cannot be read, or neither was chosen.
+    """
+    given = None if dictionary is None else read_apart(dictionary.file)
+    if table is not None and not table.is_table:
+        if given is not None:
+            raise SafeError("both files are dictionaries; choose a table, or one of them alone")
+        given, table = read_apart(table.file), None
+    if table is None:
+        if given is None:
+            raise SafeError(
+                "upload a spec, or choose one of the tables or a dictionary; nothing was begun"
+            )
+        return skeleton_from_dictionary(given)
+    known = table.upload
     form = (None if known is None else known.form) or {}
-    if not place.is_table or (not form and format_by_name(place.name) in ("csv", "parquet")):
-        return skeleton(place.file, tables_folder())
-    seen = look(place.file, form)  # which may break on it, as this process must not
+    if not form and format_by_name(table.name) in ("csv", "parquet"):
+        return skeleton(table.file, tables_folder(), given)
+    seen = look(table.file, form)  # which may break on it, as this process must not
     if not seen.columns:
-        raise SafeError(f"the columns of {place.name} cannot be read: {seen.refusal}")
-    return with_keys(skeleton_from_names(seen.columns, path=place.name, source=place.source), form)
+        raise SafeError(f"the columns of {table.name} cannot be read: {seen.refusal}")
+    text = skeleton_from_names(seen.columns, path=table.name, source=table.source, dictionary=given)
+    return with_keys(text, form)
 
 
 def _decoded(content: bytes) -> str:

@@ -28,6 +28,7 @@ from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.installation.workspace import whole
 from hallmark.tasks.people.actions import doing, record
 from hallmark.tasks.planning.places import specs_folder
+from hallmark.tasks.planning.skeletons import DICTIONARIES
 from hallmark.tasks.planning.uploads import (
     FORM_KEYS,
     Place,
@@ -45,8 +46,7 @@ from hallmark.tasks.table_users import drafts_naming, refuse_used, uses
 
 router = APIRouter()
 ENDINGS = (".csv", ".csv.gz", *(f".{suffix}" for suffix in FORMATS_BY_SUFFIX if suffix != "csv"))
-"""How names of tables end; a dictionary's ends in .json."""
-_DICTIONARY = ".json"
+"""How names of tables end; a dictionary may be one of these, or end otherwise."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
 _CHUNK = 1 << 20
 _ENCODINGS = ("utf-8", "windows-1252", "latin-1", "iso-8859-15", "utf-16", "windows-1250", "cp850")
@@ -234,11 +234,11 @@ def _existing(kind: str, name: str) -> Place:
 
 def _name_of(table: UploadFile) -> str:
     name = Path((table.filename or "").replace("\\", "/")).name
-    ends = name.lower().endswith((*ENDINGS, _DICTIONARY))
-    if _NAME.fullmatch(name) is None or not ends:
+    known = (*ENDINGS, *DICTIONARIES)
+    if _NAME.fullmatch(name) is None or not name.lower().endswith(known):
         raise SafeError(
             f"{name!r}: give a file with a name of letters, digits, dots and dashes that ends in "
-            f"{', '.join((*ENDINGS, _DICTIONARY))}"
+            f"{', '.join(known)}"
         )
     return name
 

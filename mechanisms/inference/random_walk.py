@@ -7,11 +7,13 @@ independent noise of a known variance. How far it moves and differs is not known
 
 Model.   m_t = m_s + N(0, (t - s) q) per coordinate, x_t = m_t + N(0, u), y_t = x_t + N(0, r_t), and
          nothing is known of the first level. Wanted is x_t, the table's. The last step may be a
-         jump, with a variance of its own besides. Steps q, differences u and jumps lie on a grid of
-         multiples of the noise. How probable each of its points is comes from all components
-         together that are told as one kind (empirical Bayes): a component with few coordinates and
-         few periods leans on the others, and where many jump at once, each is believed to. An
-         estimate is the mean over the grid, and its variance has what the grid's points differ by.
+         jump, with a variance of its own besides. Steps q and differences u lie on a grid of
+         multiples of what samples of independent records would differ by, jumps on one of multiples
+         of the noise. How probable each of its points is comes from all components together that
+         are told as one kind (empirical Bayes, one round of it, so that all stay possible that the
+         values do not exclude): a component with few coordinates and few periods leans on the
+         others, and where many jump at once, each is believed to. An estimate is the mean over the
+         grid, and its variance has what the grid's points differ by.
 Breaks.  Earlier, a component may have jumped for good, as where a law changed; or one period is
          unlike those before and after it. Each is a variance that is added to one step, or to one
          period, and taken if that makes the measured values more probable than its rarity makes it
@@ -35,14 +37,13 @@ from numpy.typing import NDArray
 
 from hallmark.mechanisms.arrays import Counts, Floats
 
-# Variances of a step, of a difference by chance, and of a jump besides the last step, in multiples
-# of the noise.
-_STEPS = (1e-4, *np.geomspace(1e-2, 1e2, 9), 1e3)
-_CHANCE = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
-_LAST = (0.0, 4.0, 30.0, 300.0)
-_JUMPS = (10.0, 100.0, 1000.0)  # likewise, of breaks before
+_STEPS = tuple(
+    10 ** (n / 2) for n in range(-4, 11)
+)  # variances of a step, in multiples of a sample's
+_CHANCE = (0.03, 0.1, 0.3, 0.7, 1.0, 1.5, 3.0, 10.0, 100.0)  # of a difference by chance, likewise
+_LAST = (0.0, 4.0, 30.0, 300.0)  # of a jump besides the last step, in multiples of the noise
+_JUMPS = (10.0, 100.0, 1000.0)  # of breaks before, likewise
 _RARITY = np.log(1e-2)  # of a break before the values are seen: one step, or period, in a hundred
-_ROUNDS = 50  # of expectation and maximisation
 _PSEUDO = 1.0  # components that lie evenly on the grid, lest few decide for all
 
 
@@ -51,7 +52,7 @@ class _Grid:
     """Points of the grid, each of shape (points,).
 
     Attributes:
-        steps, chance, last: variances, in multiples of the noise.
+        steps, chance, last: variances, in multiples of a sample's and, the last, of the noise.
         even: how probable they are before anything is seen.
     """
 
@@ -61,15 +62,15 @@ class _Grid:
     even: Floats
 
     @classmethod
-    def of(cls, every: int) -> "_Grid":
-        """All combinations, of every so many-th step and difference."""
-        axes = np.meshgrid(_STEPS[::every], _CHANCE[::every], _LAST, indexing="ij")
-        steps, chance, last = (axis.ravel() for axis in axes)
-        even = np.where(last == 0, 0.97, 0.01)
-        return cls(steps, chance, last, even / even.sum())
+    def of(cls, steps: Sequence[float], chance: Sequence[float], last: Sequence[float]) -> "_Grid":
+        """All combinations."""
+        step, by_chance, jump = (a.ravel() for a in np.meshgrid(steps, chance, last, indexing="ij"))
+        even = np.where(jump == 0, 0.97, 0.01)
+        return cls(step, by_chance, jump, even / even.sum())
 
 
-_GRID, _COARSE = _Grid.of(1), _Grid.of(3)
+_GRID = _Grid.of(_STEPS, _CHANCE, _LAST)
+_COARSE = _Grid.of(_STEPS[::2], _CHANCE[::3], _LAST[::2])  # to look for breaks
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,14 +81,16 @@ class Track:
         periods: numbers of the periods, ascending, shape (periods,).
         values: measured, shape (periods, coordinates).
         variances: of the noise in each coordinate, shape (periods,).
+        scale: variance of a coordinate from one sample of independent records to another, roughly.
     """
 
     periods: Counts
     values: Floats
     variances: Floats
+    scale: float
 
     @cached_property
-    def scale(self) -> float:
+    def noise(self) -> float:
         """A typical variance of the noise."""
         return float(np.median(self.variances))
 
@@ -110,13 +113,13 @@ class Track:
 
     def walked(self, breaks: "Breaks", grid: _Grid = _GRID) -> Floats:
         """Variances of the steps between neighbouring periods, shape (points, periods - 1)."""
-        walked = grid.steps[:, None] * np.diff(self.periods) + breaks.steps
-        walked[:, -1:] += grid.last[:, None]
-        return np.asarray(walked * self.scale)
+        even = grid.steps[:, None] * np.diff(self.periods) * self.scale
+        even[:, -1:] += grid.last[:, None] * self.noise
+        return np.asarray(even + breaks.steps * self.noise)
 
     def chance(self, breaks: "Breaks", grid: _Grid = _GRID) -> Floats:
         """Variances of what periods differ from the level by, shape (points, periods)."""
-        return np.asarray(self.scale * (grid.chance[:, None] + breaks.periods))
+        return np.asarray(grid.chance[:, None] * self.scale + breaks.periods * self.noise)
 
     def _differing(self, breaks: "Breaks", grid: _Grid) -> Floats:
         """Covariances of the differences, shape (points, periods - 1, periods - 1)."""
@@ -256,11 +259,8 @@ def walks(tracks: Sequence[Track]) -> list[Walk]:
 
 def _common(evidence: Sequence[Floats], even: Floats) -> Floats:
     """How probable the points of the grid are, from the evidence of all components."""
-    common = even
-    for _ in range(_ROUNDS):
-        counted = sum((_posterior(own, common) for own in evidence), _PSEUDO * even)
-        common = counted / counted.sum()
-    return common
+    counted = sum((_posterior(own, even) for own in evidence), _PSEUDO * even)
+    return np.asarray(counted / counted.sum())
 
 
 def _posterior(evidence: Floats, common: Floats) -> Floats:

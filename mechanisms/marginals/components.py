@@ -25,10 +25,13 @@ class Component:
     Attributes:
         values: its coordinates, in shares of the records.
         variance: of the noise in each.
+        scale: of what each would differ by in another sample of as many independent records, if all
+            cells were alike.
     """
 
     values: Floats
     variance: float
+    scale: float
 
 
 Components = Mapping[Clique, Component]
@@ -60,7 +63,14 @@ def components(
             values = coordinates(share.counts.sum(axis=others))
             known, weight = sums.get(part, (np.zeros_like(values), 0.0))
             sums[part] = known + precision * values, weight + precision
-    return {part: Component(v / weight, 1 / weight) for part, (v, weight) in sums.items()}
+    return {
+        part: Component(
+            values=sum_ / weight,
+            variance=1 / weight,
+            scale=1 / (total * prod(shape[column] for column in part)),
+        )
+        for part, (sum_, weight) in sums.items()
+    }
 
 
 def of_period(period: EarlierPeriod, shape: Sequence[int]) -> dict[Clique, Component]:
@@ -95,13 +105,18 @@ def table(clique: Clique, shape: Sequence[int], values: Mapping[Clique, Floats])
     return shares
 
 
-def cell_variance(clique: Clique, shape: Sequence[int], variances: Mapping[Clique, float]) -> float:
-    """Variance in one cell of a table, from those in one coordinate of its components."""
-    return sum(
-        variances[part]
-        * prod(1 - 1 / shape[column] for column in part)
-        / prod(shape[column] for column in clique if column not in part) ** 2
-        for part in parts(clique, shape)
+def cell_covariance(
+    clique: Clique, shape: Sequence[int], covariances: Mapping[Clique, Floats]
+) -> Floats:
+    """Covariance of one cell of a table in several periods, from those of one coordinate of its
+    components."""
+    return np.asarray(
+        sum(
+            covariances[part]
+            * prod(1 - 1 / shape[column] for column in part)
+            / prod(shape[column] for column in clique if column not in part) ** 2
+            for part in parts(clique, shape)
+        )
     )
 
 
@@ -141,4 +156,5 @@ def _track(part: Clique, periods: Sequence[int], measured: Sequence[Components])
         periods=np.array([period for period, _ in known]),
         values=np.array([component.values for _, component in known]),
         variances=np.array([component.variance for _, component in known]),
+        scale=float(np.median([component.scale for _, component in known])),
     )

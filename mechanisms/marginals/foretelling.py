@@ -3,14 +3,14 @@
 Claim.   Every marginal that `foretold` gives is computed from answers that earlier releases have
          published and, for what probably moved how far, from this release's noisy marginals. So it
          is post-processing, and costs nothing.
-How.     A table is the sum of main effects and interactions (`components`), each measured with noise
-         that is equal in all of its coordinates. Each goes through the periods as a random walk
-         (`random_walk`), those of as many columns as one kind. What the walk
-         foretells of this period, from the others alone, joins its evidence as tables with noise of
-         their own. A table of several columns is as precise as what is foretold of their
-         interaction; its margins are what all periods say of them, this one included, so that they
-         pull a fit to what is best known, wherever they are counted for more than is known of
-         them. What such tables do not tell of a margin, a table of its own does.
+How.     A table is the sum of main effects and interactions (`components`), each measured with
+         noise that is equal in all of its coordinates. Each goes through the periods as a random
+         walk (`random_walk`), those of as many columns as one kind. What the walk foretells of this
+         period, from the others alone, joins its evidence as tables with noise of their own. A
+         table of several columns is as precise as what is foretold of their interaction; its
+         margins are what all periods say of them, this one included, so that they pull a fit to
+         what is best known, wherever they are counted for more than is known of them. What such
+         tables do not tell of a margin, a table of its own does.
 Limits.  Shares are carried, not counts, and noise in the number of records is not. Tables in groups
          of cells, of bins for instance, are not carried.
 """

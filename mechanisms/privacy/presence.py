@@ -106,15 +106,19 @@ class Presence:
 def period(name: str) -> Period:
     """The period of a name, such as 2026, 2026-q4, 2026-11, 2026-w47 or 2026-11-21.
 
+    A period has one name: what two names cost could not be told to be of one period.
+
     Raises:
         ValueError: no period is written like that.
     """
     for form, read in _FORMS:
-        if (parts := re.fullmatch(form, name)) is not None:
+        if (parts := re.fullmatch(form, name, re.ASCII)) is not None:
             try:
-                return read(*(int(part) for part in parts.groups()))
+                found = read(*(int(part) for part in parts.groups()))
             except ValueError:
                 break  # such as 2026-02-30
+            if name_of(found) == name:
+                return found
     raise ValueError(
         f"{name!r} is no period; write it like 2026, 2026-q4, 2026-11, 2026-w47 or 2026-11-21"
     )

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from hallmark.schemas.columns.column_base import CODE, BaseColumn, BoundSource, Code
+from hallmark.schemas.columns.recoding import Recode
 from hallmark.schemas.section import Problem
 
 
@@ -46,13 +47,17 @@ class CategoryColumn(BaseColumn):
     """The keys shared by columns of categories; `columns.columns` lists the types in a spec."""
 
     _fewer: ClassVar[str] = (
-        "give the table a coarser code, such as the first digits of this one, and list that; or "
-        "leave the column out, under data.ignore"
+        "recode it to fewer: say recode: {first: 2}, or recode: {codes: {file: codes.csv, column: "
+        "NAME}} with the group of every code, and list what the codes become; or leave the column "
+        "out, under data.ignore"
     )
 
+    recode: Recode | None = None
+    """a public rule that makes the categories out of the codes of the file, such as {first: 2}, or
+    {codes: {file: codes.csv, column: NAME}}; without one they are the categories themselves"""
     categories: Categories = Field(min_length=1)
-    """the public list of codes exactly as in the file: a list, a mapping {code: label}, or {file:
-    codes.csv} with the columns code and, optionally, label"""
+    """the public list of codes exactly as in the file (or as recode makes them): a list, a mapping
+    {code: label}, or {file: codes.csv} with the columns code and, optionally, label"""
     other: Code | None = None
     """the category that stands for all codes outside the list, if outside is catch_all"""
     outside: Literal["refuse", "catch_all"]
@@ -75,8 +80,24 @@ class CategoryColumn(BaseColumn):
     def levels(self) -> int:
         return len(self.categories)
 
+    @property
+    def unlisted(self) -> str:
+        """A text that is none of the categories, for codes that `recode` does not cover."""
+        return "?" * (1 + max(map(len, self.categories)))
+
+    @property
+    def recoded_by(self) -> str:
+        return "" if self.recode is None else self.recode.words
+
+    def as_released(self) -> Self:
+        """The column as files of a release have it: with the categories for codes."""
+        return self if self.recode is None else self.model_copy(update={"recode": None})
+
     def _problems(self) -> Iterator[Problem]:
         yield from _catch_all_problems(self.outside, self.other is not None)
+        if self.recode is not None:
+            for problem in self.recode.problems(self.categories, self.other):
+                yield Problem(("recode", *problem.path), problem.what)
         if self.other is not None and self.other not in self.categories:
             yield Problem(
                 ("other",), f"is {self.other!r}, which is not one of the categories; add it"

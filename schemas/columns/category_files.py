@@ -1,10 +1,11 @@
-"""Categories that a spec reads from a file: `categories: {file: codes.csv}`, their groups:
-`groups: {file: codes.csv, column: sector}`, and the values that are looked up from them, likewise.
+"""What a spec reads from public files of codes: `categories: {file: codes.csv}`, and by a column of
+such a file their groups, `groups: {file: codes.csv, column: sector}`, what codes of the private
+table become, `recode: {codes: {file: codes.csv, column: sector}}`, and values that are looked up.
 
 The file is CSV in UTF-8 whose first line names a column `code` and, if there are labels, a column
-`label`; of other columns, those that groups and lookups name are read. It is read when the spec is
-loaded, and the spec then holds what was read itself: its digests are bound to it, and the published
-spec needs no other file.
+`label`; of other columns, those that the spec names are read. It is read when the spec is loaded,
+and the spec then holds what was read itself: its digests are bound to it, and the published spec
+needs no other file.
 
 Messages give line numbers and never quote a line: somebody may name the private table by mistake.
 """
@@ -13,8 +14,8 @@ import csv
 import io
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,45 +24,55 @@ from ruamel.yaml import YAML
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
 from hallmark.schemas.given_files import bytes_of
+from hallmark.schemas.section import Path as Keys
 from hallmark.schemas.section import Problem
 from hallmark.schemas.yaml_document import LARGEST, MOST_VALUES
 
 FILE, COLUMN = "file", "column"
-CATEGORIES, GROUPS, VALUES = "categories", "groups", "values"
+CATEGORIES, GROUPS, RECODE, CODES, VALUES = "categories", "groups", "recode", "codes", "values"
 COLUMNS, LOOKUPS = "columns", "lookups"
-_LARGEST = 4 * 2**20  # bytes; a column has 4096 categories at most
+_PLACES: Mapping[str, tuple[Keys, ...]] = {
+    COLUMNS: ((CATEGORIES,), (GROUPS,), (RECODE, CODES)),
+    LOOKUPS: ((VALUES,),),
+}
+"""By section, where in one of its entries a file may be named."""
 _DELIMITERS = ",;\t"
 
 
 @dataclass(frozen=True)
 class CategoryFile:
-    """A file that categories, their groups, or values that are looked up were read from."""
+    """A file of codes that a spec names.
 
-    section: str  # `columns` or `lookups`
-    name: str  # of the column
-    key: str  # `categories`, `groups` or `values`
-    file: str  # as the spec names it
+    Attributes:
+        path: of what was read from it, in the spec.
+        file: as the spec names it.
+        listed: what was read.
+    """
+
+    path: Keys
+    file: str
     sha256: str
+    listed: Mapping[str, Any] = field(repr=False)
 
 
 class Unlisted(ValueError):
-    """A file that does not list categories; the message says why, and how to fix it."""
+    """A file that does not list codes; the message says why, and how to fix it."""
 
 
 def with_categories(
     content: Mapping[str, Any], folder: Path
 ) -> tuple[dict[str, Any], tuple[CategoryFile, ...], list[Problem]]:
-    """The content of a spec in `folder`, with categories read from the files that it names.
+    """The content of a spec in `folder`, with what it reads from the files of codes that it names.
 
     Returns:
         The content, the files, and the problems with them.
     """
-    sections: dict[str, dict[str, Any]] = {}
+    filled = dict(content)
     read: list[CategoryFile] = []
     problems: list[Problem] = []
     private = _private(content, folder)
     size = lines = 0  # of all files
-    for section, name, key, level, asked in _named(content):
+    for path, asked in _named(content):
         try:
             raw = _content(folder / asked[FILE], private)
             size, lines = size + len(raw), lines + max(raw.count(b"\n"), raw.count(b"\r"))
@@ -70,37 +81,45 @@ def with_categories(
                     f"is beyond what a spec can hold: its files have more than {LARGEST:,} "
                     f"bytes or {MOST_VALUES:,} lines together; give codebooks, not data"
                 )
-            found = _READERS[key](raw, asked.get(COLUMN, ""))
+            found = _READERS[_kind(path)](raw, asked.get(COLUMN, ""))
         except Unlisted as error:
-            place = (section, name, key, *(() if level is None else (level,)), FILE)
-            problems.append(Problem(place, f"{asked[FILE]} {error}"))
+            problems.append(Problem((*path, FILE), f"{asked[FILE]} {error}"))
             continue
-        own = sections.setdefault(section, dict(content[section]))
-        value: Any = found
-        if level is not None:
-            value = [*own[name][key][:level], found, *own[name][key][level + 1 :]]
-        own[name] = {**own[name], key: value}
-        read.append(CategoryFile(section, name, key, asked[FILE], sha256(raw).hexdigest()))
-    return {**content, **sections}, tuple(read), problems
+        filled = _put(filled, path, found)
+        read.append(CategoryFile(path, asked[FILE], sha256(raw).hexdigest(), found))
+    return filled, tuple(read), problems
 
 
-_Named = tuple[str, str, str, int | None, Mapping[str, str]]
-
-
-def _named(content: Mapping[str, Any]) -> Iterator[_Named]:
-    """What a spec reads from files: the section, the column, the key, the place in its list, and
-    what the spec says."""
-    for section, keys in ((COLUMNS, (CATEGORIES, GROUPS)), (LOOKUPS, (VALUES,))):
+def _named(content: Mapping[str, Any]) -> Iterator[tuple[Keys, Mapping[str, str]]]:
+    """Where a spec names files of codes, and what it says there."""
+    for section, places in _PLACES.items():
         listed = content.get(section)
         for name, entry in listed.items() if isinstance(listed, dict) else ():
-            for key in keys if isinstance(entry, dict) else ():
-                asked = entry.get(key)
-                wanted = {FILE} if key == CATEGORIES else {FILE, COLUMN}
+            for keys in places:
+                asked = entry
+                for key in keys:
+                    asked = asked.get(key) if isinstance(asked, dict) else None
+                wanted = {FILE} if keys == (CATEGORIES,) else {FILE, COLUMN}
                 if _names_file(asked, wanted):
-                    yield section, name, key, None, asked
+                    yield (section, name, *keys), asked
                 for level, one in enumerate(asked if isinstance(asked, list) else ()):
-                    if key == GROUPS and _names_file(one, wanted):
-                        yield section, name, key, level, one
+                    if keys == (GROUPS,) and _names_file(one, wanted):
+                        yield (section, name, *keys, level), one
+
+
+def _kind(path: Keys) -> str:
+    """The key that says what is read from a file: the last that is none of a list."""
+    return next(key for key in reversed(path) if isinstance(key, str))
+
+
+def _put(content: Any, path: Keys, value: Any) -> Any:
+    """A copy of the content with a value at a path."""
+    if not path:
+        return value
+    key, *rest = path
+    if isinstance(key, int):
+        return [*content[:key], _put(content[key], tuple(rest), value), *content[key + 1 :]]
+    return content | {key: _put(content[key], tuple(rest), value)}
 
 
 def _names_file(asked: Any, keys: set[str]) -> bool:
@@ -111,21 +130,10 @@ def _names_file(asked: Any, keys: set[str]) -> bool:
     )
 
 
-def inlined(text: str, read: Mapping[tuple[str, str, str], Any]) -> str:
-    """The text of a sound spec, with what it reads from files in place of their names.
-
-    Args:
-        read: by section, column and key, the categories, the levels of groups and the values that
-            come from files.
-    """
-    sections = dict(_entries(YAML(typ="safe", pure=True).compose(text)))
-    places: dict[tuple[int, int], Any] = {}
-    for (section, name, key), known in read.items():
-        node = dict(_entries(dict(_entries(sections[section]))[name]))[key]
-        every = node.value if isinstance(node, SequenceNode) else [node]
-        for asked, found in zip(every, known if key == GROUPS else [known], strict=True):
-            if FILE in dict(_entries(asked)):
-                places[_place(text, asked)] = found
+def inlined(text: str, read: Iterable[CategoryFile]) -> str:
+    """The text of a sound spec, with what it reads from files in place of their names."""
+    root = YAML(typ="safe", pure=True).compose(text)
+    places = {_place(text, _at(root, file.path)): file.listed for file in read}
     for (start, stop), found in sorted(places.items(), key=lambda one: one[0], reverse=True):
         column = start - text.rfind("\n", 0, start) - 1  # of the text, within its line
         indent = "\n" + " " * (column + 1)
@@ -138,10 +146,16 @@ def _quoted(value: str | Sequence[str]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _entries(node: Node) -> Iterator[tuple[str, Node]]:
-    assert isinstance(node, MappingNode), "the spec is sound"
-    for key, value in node.value:
-        yield str(key.value), value
+def _at(node: Node, path: Keys) -> Node:
+    """What stands at a path of a sound spec."""
+    for key in path:
+        if isinstance(key, int):
+            assert isinstance(node, SequenceNode), "the spec is sound"
+            node = node.value[key]
+        else:
+            assert isinstance(node, MappingNode), "the spec is sound"
+            node = next(value for name, value in node.value if str(name.value) == key)
+    return node
 
 
 def _place(text: str, node: Node) -> tuple[int, int]:
@@ -169,7 +183,7 @@ def _content(path: Path, private: Path | None) -> bytes:
     if not path.name.lower().endswith(".csv"):
         raise Unlisted("is not named like a CSV file; give one that ends in .csv")
     try:
-        return bytes_of(path, _LARGEST)
+        return bytes_of(path, LARGEST)
     except FileNotFoundError:
         raise Unlisted("does not exist; check the path, which is relative to the spec") from None
     except OSError as error:
@@ -206,6 +220,7 @@ def _groups(raw: bytes, column: str) -> dict[str, list[str]]:
 _READERS: Mapping[str, Callable[[bytes, str], Any]] = {
     CATEGORIES: _categories,
     GROUPS: _groups,
+    CODES: _values,
     VALUES: _values,
 }
 

@@ -78,6 +78,15 @@ class BaseColumn(Section):
         """
         return ()
 
+    @property
+    def recoded_by(self) -> str:
+        """The rule that makes its codes of those in the private table; empty if there is none."""
+        return ""
+
+    def as_released(self) -> Self:
+        """The column as files of a release have it; itself if the private table has the same."""
+        return self
+
     def in_pieces(self) -> Self:
         """The column with pieces for own cells; itself if there are none."""
         return self

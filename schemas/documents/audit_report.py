@@ -118,11 +118,20 @@ class ProtectedColumn(PublicSection):
     domain: Annotated[str, Shown("Public domain")]  # "0 to 99 years", "7 categories"
     cells: Annotated[int, Shown("Cells", unit="cells")]
     nulls: Annotated[str, Shown("Nulls")]  # "not allowed", "allowed, written N"
+    recode: Annotated[str, Shown("Recoded by")] = ""  # the public rule, if there is one
     outside: Annotated[str, Shown("Outside the domain")]  # "refused", "clamped", ...
     bound_kind: Annotated[
         Literal["law", "public", "private_estimate"] | NotRecorded, Shown("Bounds from")
     ] = NOT_RECORDED
     bound_source: Annotated[str, Shown("Reference")] = NOT_RECORDED
+
+
+class CodeFile(PublicSection):
+    """A public file that codes of the spec were read from; the spec holds what it listed."""
+
+    key: Annotated[str, Shown("Key of the spec", form="code")]
+    file: Annotated[str, Shown("File", form="code")]
+    sha256: Annotated[Sha256, Shown("SHA-256", form="code")]
 
 
 class ProtectedData(PublicSection):
@@ -142,6 +151,7 @@ class ProtectedData(PublicSection):
     exclusions: Annotated[str, Shown("Exclusions")] = NOT_RECORDED
     truncation: Annotated[str, Shown("Truncation to the privacy unit")] = NOT_RECORDED
     columns: Annotated[tuple[ProtectedColumn, ...], Field(min_length=1), Shown("Columns")]
+    code_files: Annotated[tuple[CodeFile, ...], Shown("Public files of codes")] = ()
 
 
 class Step(PublicSection):

@@ -97,6 +97,7 @@ class DictionaryColumn(Section):
     null_marker: str = ""  # in CSV; Parquet holds a null instead
     outside: str = ""  # what happened to private values outside the domain
     bound_source: str = ""  # where the interval or the categories come from
+    recoded_by: str = ""  # the public rule that made its codes of the private table's, if any
     looked_up_from: str = ""  # the column that it is a public function of; empty if measured
     grid: CellGrid | None = None  # None if it is looked up
     error: ColumnError | None = None

@@ -80,6 +80,11 @@ def plan_summary(prepared: Prepared, needs: Sequence[Need] = ()) -> dict[str, An
             {"column": name, "of": lookup.of, "reference": lookup.reference}
             for name, lookup in spec.lookups.items()
         ],
+        "recodes": [
+            {"column": name, "rule": column.recoded_by}
+            for name, column in spec.columns.items()
+            if column.recoded_by
+        ],
         "verdicts": [{**asdict(one), "vacuous": one.vacuous} for one in told],
         "verdict": in_words(told),
         "questions": [asdict(one) for one in precisions(prepared, spec.questions)],

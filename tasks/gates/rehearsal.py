@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -27,7 +27,11 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.manifest import MANIFEST_FILE, Sha256
 from hallmark.schemas.release_spec import REHEARSAL_NAME, REHEARSAL_TITLE, ReleaseSpec
 from hallmark.schemas.section import MOST_CHARACTERS, Section
-from hallmark.tasks.gates.rehearsal_table import RehearsalRefused, rehearsal_table
+from hallmark.tasks.gates.rehearsal_table import (
+    RehearsalRefused,
+    RehearsalTable,
+    rehearsal_table,
+)
 from hallmark.tasks.installation.code import IMAGE_VARIABLE, code_digest
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.operator import OPERATOR_VARIABLE
@@ -89,7 +93,7 @@ def _rehearsed(prepared: Prepared) -> Rehearsal:
     private_folder(place)
     table = rehearsal_table(prepared, place)
     spec = place / "rehearsal.yaml"
-    content = rehearsal_spec(prepared.spec, table.data)
+    content = rehearsal_spec(prepared.spec, table)
     spec.write_text(json.dumps(content, indent=1))
     ledger = Ledger(f"sqlite:///{rehearsal_home(place / 'home') / 'ledger.db'}")
     ledger.open_account(
@@ -150,8 +154,8 @@ def _place(release: str) -> Path:
     return home() / "rehearsals" / release
 
 
-def rehearsal_spec(spec: ReleaseSpec, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec with its records exchanged for `data`, on an account of its own, without gates.
+def rehearsal_spec(spec: ReleaseSpec, table: RehearsalTable) -> dict[str, Any]:
+    """The spec with its records exchanged for a table, on an account of its own, without gates.
 
     Its name and title say that it is a rehearsal, and so does all that is made of it.
     """
@@ -160,11 +164,13 @@ def rehearsal_spec(spec: ReleaseSpec, data: Mapping[str, Any]) -> dict[str, Any]
     for section in ("approvals", "embargo", "rehearsal"):
         content.pop(section, None)
     content["output"].pop("table", None)
+    for column in content["columns"].values() if table.as_released else ():
+        column.pop("recode", None)
     return content | {
         "release": f"{REHEARSAL_NAME}{spec.release}"[:MOST_CHARACTERS].rstrip("-"),
         "rehearsal_of": spec.release,
         "title": f"{REHEARSAL_TITLE}{spec.title}",
-        "data": kept | dict(data),
+        "data": kept | table.data,
         "population": {"account": ACCOUNT},
     }
 

@@ -39,11 +39,13 @@ class RehearsalTable:
         data: what the rehearsal's spec says of its table, beside what the release's says.
         records: which records these are, in words.
         rows: how many.
+        as_released: whether its codes are those of a release, so that none is recoded.
     """
 
     data: dict[str, Any]
     records: str
     rows: int
+    as_released: bool = False
     _source: Source | None = None
     _files: frozenset[str] = frozenset()
 
@@ -77,7 +79,8 @@ def rehearsal_table(prepared: Prepared, place: Path) -> RehearsalTable:
     rows = prepared.spec.data.expected_rows
     file = _made_up(prepared, rows, place)
     written = prepared.spec.data.model_dump(mode="json", include=_WRITING, exclude_unset=True)
-    return RehearsalTable(written | {"source": str(file)}, "made up from the spec", rows)
+    data = written | {"source": str(file)}
+    return RehearsalTable(data, "made up from the spec", rows, as_released=True)
 
 
 _WRITING = {"null_markers", "delimiter", "encoding"}  # of the private table, where it is a CSV file

@@ -61,7 +61,7 @@ def category_files(spec: ReleaseSpec, folder: Path) -> Iterator[PublicTable]:
         PlanRefused: one of them is a private table.
     """
     for one in spec.category_files:
-        where = f"{one.section}.{one.name}.{one.key}.file: {one.file}"
+        where = f"{'.'.join(map(str, one.path))}.file: {one.file}"
         like = Likeness(frozenset({one.sha256}))
         owner = private_at(str(folder / one.file), spec, folder) or private_like(like)
         if owner is not None:

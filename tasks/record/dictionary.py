@@ -22,7 +22,8 @@ from hallmark.tasks.planning.prepared import Prepared
 
 _OUTSIDE = {
     "refuse": "there are none: the release would have been refused",
-    "clamp": "moved to the nearer bound before anything was measured",
+    "clamp": "moved to the nearer bound before anything was measured: the lowest value stands for "
+    "all below it too, the highest for all above",
     "catch_all": "counted as the catch-all category",
 }
 
@@ -54,6 +55,7 @@ def data_dictionary(
                 codec_of(name, column),
                 certificate,
                 prepared.spec.null_marker(name),
+                recoded_by=prepared.spec.recoded_by(name),
                 lookup=prepared.spec.lookups.get(name),
                 numbered=not set(LABELLED_FORMATS).isdisjoint(prepared.spec.output.formats),
             )
@@ -76,6 +78,7 @@ def _column(
     certificate: CertificateFile,
     marker: str,
     *,
+    recoded_by: str,
     lookup: Lookup | None,
     numbered: bool,
 ) -> DictionaryColumn:
@@ -111,6 +114,7 @@ def _column(
         null_marker=marker if column.nulls else "",
         outside=_OUTSIDE[column.outside] if lookup is None else "",
         bound_source=f"{source.kind}: {source.reference}" if source else "",
+        recoded_by=recoded_by,
         looked_up_from="" if lookup is None else lookup.of,
         grid=None
         if lookup is not None

@@ -21,6 +21,7 @@ from hallmark.schemas.documents.audit_report import (
     Actor,
     Approval,
     AuditRecord,
+    CodeFile,
     Identity,
     Override,
     PostProcessing,
@@ -161,6 +162,10 @@ def _protected(run: Executed) -> ProtectedData:
         snapshot=spec.about.snapshot or NOT_RECORDED,
         collection=spec.about.collection or NOT_RECORDED,
         columns=tuple(_protected_column(run, codec) for codec in run.prepared.codec.codecs),
+        code_files=tuple(
+            CodeFile(key=".".join(map(str, one.path)), file=one.file, sha256=one.sha256)
+            for one in spec.category_files
+        ),
     )
 
 
@@ -187,6 +192,7 @@ def _protected_column(run: Executed, codec: Codec) -> ProtectedColumn:
         domain=domain_in_words(column),
         cells=codec.attribute.cells,
         nulls=f"allowed, written {marker}" if column.nulls else "not allowed",
+        recode=column.recoded_by,
         outside=_outside(column),
         bound_kind=source.kind if source else "public",
         bound_source=source.reference if source else "two values, stated in the spec",

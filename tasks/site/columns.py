@@ -113,6 +113,8 @@ def _facts(
         yield "Values", told.domain
     elif column.interval is not None:
         yield "Values", f"{column.interval.low} to {column.interval.high}"
+    if column.recoded_by:
+        yield "Recoded", f"by {column.recoded_by}, before anything was counted"
     marker = "empty" if column.null_marker == "" else column.null_marker
     yield "Missing values", f"{marker} in CSV" if column.nullable else "none"
     if column.looked_up_from:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pandas as pd
 
+from hallmark.schemas.columns.category_columns import CategoryColumn
 from hallmark.schemas.columns.columns import Column, NumericColumn
 from hallmark.schemas.columns.number_marks import PLAIN
 from hallmark.schemas.release_spec import ReleaseSpec
@@ -27,6 +28,7 @@ from hallmark.tasks.sources.parts import (
     DatabaseTable,
     FilePart,
     Part,
+    Recoded,
     Source,
     SourceError,
     told_of,
@@ -53,6 +55,7 @@ __all__ = [
     "overlap",
     "parts",
     "plain_text",
+    "recodes_of",
     "source_digest",
     "source_of",
     "told_of",
@@ -127,12 +130,22 @@ def written_as(
             for name, column in columns.items()
             if isinstance(column, NumericColumn) and column.marks != PLAIN
         ),
+        recodes=recodes_of(columns),
         others_ignored=others,
     )
 
 
+def recodes_of(columns: Mapping[str, Column]) -> tuple[Recoded, ...]:
+    """The columns whose codes become others, each with its rule."""
+    return tuple(
+        Recoded(name, column.recode, column.unlisted)
+        for name, column in columns.items()
+        if isinstance(column, CategoryColumn) and column.recode is not None
+    )
+
+
 def written_as_released(spec: ReleaseSpec, names: Sequence[str], *, location: str) -> Source:
-    """A file of these columns at `location` as a release of the spec writes it.
+    """A file of these columns at `location` as a release of the spec writes it: not to be recoded.
 
     Where a column has no null marker, its nulls are empty cells.
     """

@@ -1,8 +1,9 @@
 """Cells as text: what every format says alike, and nulls where the spec's markers stand.
 
 Numbers come out with a decimal point and without thousands signs, however a CSV file writes them.
-A column has few different cells compared with its records: they are made text once each, and where
-the file holds numbers, and numbers are what is wanted, they stay numbers (`Cells.numbers`).
+Codes come out as the spec's rule recodes them. A column has few different cells compared with its
+records: they are made text once each, and where the file holds numbers, and numbers are what is
+wanted, they stay numbers (`Cells.numbers`).
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hallmark.schemas.columns.number_marks import PLAIN, NumberMarks
-from hallmark.tasks.sources.parts import Source
+from hallmark.tasks.sources.parts import Recoded, Source
 
 _EXACT_FLOATS = 2.0**53  # above, floats skip whole numbers
 
@@ -28,12 +29,15 @@ def framed(batch: pa.RecordBatch, source: Source, *, written: bool = False) -> p
         written: whether the batch holds texts of a CSV file, in which numbers have its marks.
     """
     own, marks = dict(source.own_markers), dict(source.marks) if written else {}
+    recodes = {one.name: one for one in source.recodes}
     columns = {}
     for name in source.columns:
         text = pc.utf8_trim_whitespace(_text_of(batch.column(name)))
         markers = pa.array(own.get(name, source.null_markers), pa.string())
         text = pc.if_else(pc.is_in(text, value_set=markers), None, text)
-        columns[name] = _with_plain_numbers(text, marks[name]) if name in marks else text
+        if name in marks:
+            text = _with_plain_numbers(text, marks[name])
+        columns[name] = _recoded(text, recodes[name]) if name in recodes else text
     return pa.table(columns).to_pandas(types_mapper={pa.string(): pd.StringDtype("pyarrow")}.get)
 
 
@@ -59,6 +63,12 @@ class Cells:
     def texts(self) -> pd.Series:
         """The different cells as `framed` has them."""
         return _texts(self.name, self.different, self.source, written=self.written)
+
+    @property
+    def originals(self) -> pd.Series:
+        """The different cells as texts before any recode, as whoever has the file finds them."""
+        plain = replace(self.source, recodes=())
+        return _texts(self.name, self.different, plain, written=self.written)
 
     @cached_property
     def numbers(self) -> NDArray[np.float64] | None:
@@ -138,6 +148,21 @@ def _with_plain_numbers(text: pa.Array, marks: NumberMarks) -> pa.Array:
             plain = pc.replace_substring(plain, pattern=sign, replacement=instead)
     quoted = pc.binary_join_element_wise('"', text, '"', "")
     return pc.if_else(pc.match_substring_regex(text, pattern=marks.pattern), plain, quoted)
+
+
+def _recoded(text: pa.Array, recoded: Recoded) -> pa.Array:
+    """What codes become by the rule, as `Recode.of_code` has them; nulls stay."""
+    rule = recoded.rule
+    if rule.codes is not None:
+        places = pc.index_in(text, value_set=pa.array(list(rule.codes.by_old), pa.string()))
+        found = pa.array(list(rule.codes.by_old.values()), pa.string()).take(places)
+    else:
+        length = pc.utf8_length(text)
+        fits = (
+            pc.greater_equal(length, rule.first) if rule.of is None else pc.equal(length, rule.of)
+        )
+        found = pc.if_else(fits, pc.utf8_slice_codeunits(text, 0, rule.first), None)
+    return pc.if_else(pc.is_null(text), None, pc.fill_null(found, recoded.uncovered))
 
 
 def _text_of(column: pa.Array) -> pa.Array:

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from hallmark.schemas.columns.number_marks import NumberMarks
+from hallmark.schemas.columns.recoding import Recode
 from hallmark.schemas.encoding import UTF_8
 from hallmark.schemas.table_sections import FileFormat
 from hallmark.tasks.installation.errors import PrivateFact
@@ -33,6 +34,14 @@ class DatabaseTable:
     snapshot: str | None = None  # that the process which runs the flow holds open
 
 
+class Recoded(NamedTuple):
+    """A column whose codes become others as they are read."""
+
+    name: str
+    rule: Recode
+    uncovered: str  # what a code becomes that the rule does not cover, which is no category
+
+
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """How to read a table."""
@@ -47,6 +56,7 @@ class Source:
     own_markers: tuple[tuple[str, tuple[str, ...]], ...] = ()  # of columns, in place of the others
     marks: tuple[tuple[str, NumberMarks], ...] = ()  # of columns whose numbers CSV writes otherwise
     numbers: tuple[tuple[str, tuple[tuple[int, str], ...]], ...] = ()  # of categories, by column
+    recodes: tuple[Recoded, ...] = field(default=(), repr=False)  # may be of 100,000 codes
     optional: tuple[str, ...] = ()  # read, after the others, where they are there
     ignored: tuple[str, ...] = ()  # known to be there, never read
     others_ignored: bool = False  # whether columns beyond these may be there, never read

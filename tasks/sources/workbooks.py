@@ -72,6 +72,28 @@ def sheets(handle: BinaryIO) -> list[str]:
         return [sheet.title for sheet in book.worksheets]
 
 
+def rows_of_all(handle: BinaryIO, most: int) -> Iterator[tuple[str, int, list[str]]]:
+    """The rows of all sheets that are not empty: the sheet, the row's number, and its texts.
+
+    Args:
+        most: cells of all rows that are not empty.
+    Raises:
+        OSError: it is no sound workbook.
+        Unbounded: it is too large.
+    """
+    read = 0
+    with _workbook(handle) as book:
+        for sheet in book.worksheets:
+            sheet.reset_dimensions()
+            for number, values in enumerate(sheet.iter_rows(values_only=True), start=1):
+                if all(value is None for value in values):
+                    continue
+                read += len(values)
+                if read > most:
+                    raise Unbounded(f"it has more than {most:,} cells; give the dictionary alone")
+                yield sheet.title, number, [_text(value) or "" for value in values]
+
+
 def _header(sheet: Any) -> list[str]:
     """The texts of the first row, up to the last that is not empty."""
     row = next(sheet.iter_rows(min_row=1, max_row=1, max_col=_MOST_COLUMNS, values_only=True), ())

@@ -121,6 +121,8 @@ def dictionary_faults(told: Documents) -> Iterator[str]:
     for column in told.dictionary.columns:
         if _domain(column) != _domain_of_spec(told.spec, column.name):
             yield f"the dictionary's domain of {column.name} is not that of the spec"
+        if column.recoded_by != told.spec.recoded_by(column.name):
+            yield f"the dictionary does not say as the spec does how {column.name} is recoded"
         lookup = told.spec.lookups.get(column.name)
         if column.looked_up_from != ("" if lookup is None else lookup.of):
             yield f"the dictionary does not say as the spec does whether {column.name} is looked up"

@@ -47,12 +47,13 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
     "sex": {
         "type": "nominal", "categories": "F = female\nM = male", "outside": "catch_all",
-        "other": "M", **SOURCE,
+        "other": "M", "recode.codes": "1 = M\n2 = F\n3 = F", **SOURCE,
     },
     "grade": {"type": "ordinal", "categories": "01\nno\n1.0", "outside": "refuse", **SOURCE},
     "region": {
         "type": "nominal", "categories.file": "public/codes.csv", "groups.file": "public/codes.csv",
-        "groups.column": "part", "outside": "refuse", **SOURCE,
+        "groups.column": "part", "outside": "refuse", "recode.first": "1", "recode.of": "3",
+        **SOURCE,
     },
     "pays": {
         "type": "boolean", "values": "oui\nyes", "values.false": "no", "outside": "catch_all",
@@ -61,6 +62,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     'odd "=": name/#1': {
         "type": "nominal", "categories": 'a = x\n"b = c" = y\n" d" = z\nnull',
         "groups": 'one = a, "b = c"\ntwo = " d", null', "outside": "refuse", **SOURCE,
+        "recode.codes.file": "public/codes.csv", "recode.codes.column": "old",
     },
 }  # fmt: skip
 
@@ -71,7 +73,7 @@ def steward(home: Path) -> Person:
     header = ",".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in HEADER)
     table.write_text(f"{header}\n{','.join([CANARY] * len(HEADER))}\n")
     (public_folder() / "codes.csv").write_text(
-        "code,label,part\nN,north,up\nS,south,down\nE,e,up\n"
+        "code,label,part,old\nN,north,up,a\nS,south,down,null\nE,e,up,a\n"
     )
     begun = skeleton_from_header(table, source="survey.csv")
     begun = begun.replace("release: FILL_IN", "release: survey", 1)
@@ -137,6 +139,9 @@ def test_a_spec_is_completed_by_forms_alone(steward: Person):
     assert spec.columns["age"].null_markers == ("-9", "-1")
     assert spec.columns["grade"].codes == ("01", "no", "1.0")  # type: ignore[union-attr]
     assert spec.columns["region"].levels == 3
+    assert spec.columns["region"].recode.of_code("N12") == "N"  # type: ignore[union-attr]
+    assert spec.columns["sex"].recode.of_code("2") == "F"  # type: ignore[union-attr]
+    assert spec.columns['odd "=": name/#1'].recode.of_code("S") == "null"  # type: ignore[union-attr]
     assert spec.columns['odd "=": name/#1'].codes == ("a", "b = c", " d", "null")  # type: ignore[union-attr]
     assert spec.columns["pays"].values == {"oui": True, "yes": True, "no": False}  # type: ignore[union-attr]
     comments = set(re.findall(r"# .*", begun))

@@ -133,7 +133,7 @@ MISTAKES: dict[str, tuple[Callable[[Work], str], str]] = {
     ),
     "5,000 codes": (
         lambda work: work.editor(**column("code_postal", categories=list(map(str, range(5_000))))),
-        "makes 5000 cells, but a column has at most 4096; give the table a coarser code",
+        "makes 5000 cells, but a column has at most 4096; recode it to fewer",
     ),
     "a key misspelled": (
         lambda work: work.editor(**column("loyer", minimun=3)),

@@ -1,5 +1,6 @@
 """Files at the desk: who sees what is in them, how they change, and what is refused."""
 
+import html
 import io
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.recurring import scheduling
 from hallmark.tasks.planning.uploads import Place
 from tests import example, messy
+from tests.flows.cli.test_app import STUDY
 from tests.flows.people import TEST, as_somebody, log_in
 
 SECRET = "canary-73193"
@@ -108,6 +110,68 @@ def test_a_spec_that_is_begun_says_how_its_file_is_written(steward: Person, tmp_
     assert 'encoding: "latin-1"' in text
     assert "déménagé:" in text
     assert SECRET not in text
+
+
+DICTIONARY = (
+    "name,label,min,max,type,codes\nagé,Âge,0,120,integer,\nsexe,Sex,,,,1=homme;2=femme\n"
+    "loyer,Rent,0,1500,float,\n"
+)
+
+
+def begun(steward: Person, name: str, **chosen: str) -> Response:
+    return steward.browser.post("/specs", data={"name": name, "csrf": steward.csrf, **chosen})
+
+
+def test_a_spec_begins_with_what_a_dictionary_says(steward: Person, tmp_path: Path):
+    uploaded(steward, "enquete.csv", few(tmp_path))
+    steward.post(f"{PAGE}/form", **typed())
+    uploaded(steward, "dictionnaire.csv", DICTIONARY.encode("latin-1"), public="true")
+    assert "<option>public/dictionnaire.csv</option>" in steward.get("/specs").text
+    chosen = {"table": "enquete.csv", "dictionary": "public/dictionnaire.csv"}
+    answer = begun(steward, "enquete", **chosen)
+    assert answer.url.path == "/specs/enquete"
+    text = (specs_folder() / "enquete.yaml").read_text()
+    columns = YAML(typ="safe").load(text)["columns"]
+    assert columns["loyer"]["maximum"] == 1500
+    assert columns["sexe"]["categories"] == {"1": "homme", "2": "femme"}
+    where = "data dictionary dictionnaire.csv, row 4"
+    assert columns["loyer"]["bound_source"]["reference"] == where
+    assert 'encoding: "latin-1"' in text
+    assert SECRET not in text
+    page = steward.get("/specs/enquete/columns?column=loyer").text
+    assert html.escape(where) in page
+    assert "public or law, unless" not in page  # comments are the text's alone
+
+
+def test_a_dictionary_alone_begins_a_spec_and_a_hostile_one_does_not(steward: Person):
+    uploaded(steward, "study.xml", STUDY.encode(), public="true")
+    assert begun(steward, "a", dictionary="public/study.xml").url.path == "/specs/a"
+    assert begun(steward, "b", table="public/study.xml").url.path == "/specs/b"
+    for name in "ab":
+        assert "      '01': north\n" in (specs_folder() / f"{name}.yaml").read_text()
+    entity = '<!DOCTYPE codeBook [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+    uploaded(steward, "bad.xml", (entity + STUDY).encode(), public="true")
+    answer = begun(steward, "c", dictionary="public/bad.xml")
+    assert answer.status_code == 409
+    assert "bad.xml: declares a document type or entities" in answer.text
+    assert str(public_folder()) not in answer.text
+    assert not (specs_folder() / "c.yaml").exists()
+    for form in (
+        {"table": "public/study.xml", "dictionary": "public/study.xml"},
+        {"dictionary": "public/none.xml"},
+        {},
+    ):
+        assert begun(steward, "c", **form).status_code == 409
+
+
+def test_a_private_file_is_no_dictionary(steward: Person):
+    uploaded(steward, "names.csv", f"name,label\n{SECRET},1\n".encode())
+    tables, _, dictionaries = steward.get("/specs").text.partition('id="dictionary"')
+    assert "<option>names.csv</option>" in tables
+    assert "names.csv" not in dictionaries
+    answer = begun(steward, "c", dictionary="names.csv")
+    assert answer.status_code == 409
+    assert SECRET not in answer.text
 
 
 def test_a_form_that_was_not_confirmed_is_kept_nowhere(steward: Person, tmp_path: Path):

@@ -65,7 +65,7 @@ OTHERS = {
     # fields that are compared with what there is, or read as numbers, times or specs
     "login", "password", "again", "old", "code", "next", "epsilon", "delta", "table", "spec",
     "period", "at", "timezone", "embargo_days", "embargo_at", "text", "name",
-    "column", "type_", "seen", "rotation", "first",
+    "column", "type_", "seen", "rotation", "first", "dictionary",
 }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from hallmark.tasks.people import directory, sessions
 from hallmark.tasks.people.rights import Role
 from hallmark.tasks.planning.places import specs_folder
 from tests import example
+from tests.flows.cli.test_app import STUDY
 from tests.flows.people import TEST
 from tests.flows.services import SECONDS
 from tests.flows.test_desk_pages import SIZES, Serving
@@ -162,3 +163,36 @@ def assert_accessible(page: Page, folder: Path, name: str) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, size)
         page.screenshot(path=folder / f"{name}-{size}.png", full_page=True)
     page.set_viewport_size(dict(zip(("width", "height"), SIZES["screen"], strict=True)))  # type: ignore[arg-type]
+
+
+def test_a_dictionary_answers_for_the_columns_and_a_recode_is_said_by_a_form(
+    somebody: Somebody, tmp_path: Path
+) -> None:
+    page = somebody.page
+    example.write(tmp_path)
+    (tmp_path / "study.xml").write_text(STUDY)
+    page.goto(f"{somebody.url}/specs")
+    page.set_input_files("#table", tmp_path / "table.csv")
+    somebody.presses("Upload")
+    page.goto(f"{somebody.url}/specs")
+    page.set_input_files("#table", tmp_path / "study.xml")
+    page.get_by_label("It is public").check()
+    somebody.presses("Upload")
+    page.goto(f"{somebody.url}/specs")
+    assert_accessible(page, tmp_path, "specs")
+    page.locator("#of").select_option("table.csv")
+    somebody.fills({"name": "incomes", "dictionary": "public/study.xml"})
+    somebody.presses("Begin")
+    page.goto(f"{somebody.url}/specs/incomes/columns?column=region")
+    expect(page.locator('[name="categories"]')).to_have_value("01 = north")
+    expect(page.locator('[name="bound_source.reference"]')).to_have_value(
+        "DDI codebook study.xml, variable region"
+    )
+    page.get_by_text("More that can be said").click()
+    somebody.fills({"recode.codes": "1 = 01\n2 = 01", "outside": "refuse"})
+    assert_accessible(page, tmp_path, "recode")
+    somebody.presses("Save")
+    expect(page.locator('[name="recode.codes"]')).to_have_value("1 = 01\n2 = 01")
+    text = (specs_folder() / "incomes.yaml").read_text()
+    assert '    recode:\n      codes:\n        1: "01"\n        2: "01"\n' in text
+    assert "# description, type, codes: DDI codebook study.xml, variable region\n" in text

@@ -1,4 +1,4 @@
-"""Releases of a series: budget over periods, what earlier ones tell, revisions, a late start."""
+"""Releases of a series: one budget, what earlier periods tell, revisions, and runs that resume."""
 
 import json
 import shutil
@@ -6,8 +6,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+from hallmark.flows.cli.app import app
 from hallmark.mechanisms.privacy.account_filter import implied_budget
 from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger, LedgerError
 from hallmark.mechanisms.privacy.presence import Presence
@@ -16,6 +20,7 @@ from hallmark.tasks.earlier import EarlierRefused
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.requested import PlanRefused
+from hallmark.tasks.smooth import CannotSmooth, smooth
 from tests import example
 from tests.flows.conftest import Killed
 from tests.flows.runs import release, sound
@@ -69,9 +74,44 @@ def test_a_series_is_paid_for_as_one_and_each_period_learns_from_those_before(
     assert set(state.by_period) == {"2024", "2025", "2026"}
     assert "any 2 years" in third["account"]["composition"]
     assert Fraction(third["account"]["composed"]) < state.cap.epsilon
+    smoothed_by_everybody(tmp_path)
     # A unit may be in any two of these years, and two are paid for: nothing is left of 2026.
     with pytest.raises(BudgetRefused, match="any 2 years"):
         release(about(tmp_path, "2026", "-r1"))
+
+
+def smoothed_by_everybody(place: Path) -> None:
+    """The published folders are enough to estimate all years again."""
+    folders = [place / f"out/homes-{year}" for year in ("2026", "2024", "2025")]
+    made = smooth(folders)
+    assert list(made.frame["period"].unique()) == ["2024", "2025", "2026"]
+    assert (made.frame["low"] < made.frame["share"]).all()
+    by_table = made.frame.groupby(["columns", "period"])["share"].sum()
+    np.testing.assert_allclose(by_table, 1)
+    first = made.frame[made.frame["period"] == "2024"]
+    assert first["change"].isna().all()
+    rest = made.frame[made.frame["period"] != "2024"]
+    outside = (rest["change_low"] > 0) | (rest["change_high"] < 0)
+    assert outside[rest["told"] != ""].all()
+    assert "age x region" in set(made.frame["columns"])
+    file = place / "smoothed.csv"
+    ran = CliRunner().invoke(app, ["smooth", *map(str, folders), "--out", str(file)])
+    assert ran.exit_code == 0, ran.output
+    assert "of 3 periods" in ran.output
+    pd.testing.assert_frame_equal(
+        pd.read_csv(file, keep_default_na=False, dtype=str)[["columns", "cell", "period"]],
+        made.frame[["columns", "cell", "period"]],
+        check_dtype=False,
+    )
+    for wrong, why in (
+        (folders[:1], "at least two periods"),
+        ([folders[0], folders[0]], "about the same period"),
+        ([place, folders[0]], "is not a release folder"),
+    ):
+        with pytest.raises(CannotSmooth, match=why):
+            smooth(wrong)
+    with pytest.raises(CannotSmooth, match="between 0 and 1"):
+        smooth(folders, confidence=1.5)
 
 
 def test_a_revision_takes_the_place_of_what_it_revises(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_values_come_from_a_column_of_a_file_and_are_published(asked: str, tmp_p
     spec = loaded(tmp_path, f"pay:\n    of: grade\n    values: {asked}\n    reference: Pay Act")
     assert spec.lookups["pay"].values == {"01": "1,5", "02": "7", "03": "8", "04": "9"}
     (file,) = spec.category_files
-    assert (file.section, file.name, file.key) == ("lookups", "pay", "values")
+    assert file.path == ("lookups", "pay", "values")
     published = spec.with_categories((tmp_path / "spec.yaml").read_text(encoding="utf-8"))
     assert "codes.csv" not in published
     (tmp_path / "codes.csv").unlink()

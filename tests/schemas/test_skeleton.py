@@ -8,6 +8,12 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from hallmark.schemas.given_dictionary import (
+    DictionaryError,
+    GivenColumn,
+    GivenDictionary,
+    from_json,
+)
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.skeleton import (
     SkeletonError,
@@ -118,7 +124,7 @@ def test_names_alone_make_a_skeleton():
 
 
 def test_a_dictionary_gives_categories_bounds_and_null_markers(dictionary):
-    text = skeleton_from_dictionary(dictionary)
+    text = skeleton_from_dictionary(from_json(dictionary))
     assert "    minimum: 0\n    maximum: 99\n" in text
     assert "      '01': Male\n" in text
     assert "  - N\n" in text
@@ -126,7 +132,7 @@ def test_a_dictionary_gives_categories_bounds_and_null_markers(dictionary):
 
 
 def test_codes_beside_the_bounds_widen_the_interval(dictionary):
-    assert "    minimum: 0\n    maximum: 19\n" in skeleton_from_dictionary(dictionary)
+    assert "    minimum: 0\n    maximum: 19\n" in skeleton_from_dictionary(from_json(dictionary))
 
 
 def test_a_filled_in_skeleton_of_a_dictionary_is_a_sound_spec(dictionary, tmp_path):
@@ -135,10 +141,10 @@ def test_a_filled_in_skeleton_of_a_dictionary_is_a_sound_spec(dictionary, tmp_pa
         "release": "people", "title": "People", "account": "people", "source": "people.csv",
         "description": "all", "expected_rows": "10", "record": "one person",
         "neighbours": "add_remove", "unit": "record", "epsilon": "1", "delta": "1e-5",
-        "integer": "true", "cells": "5", "outside": "refuse",
+        "integer": "true", "cells": "5", "outside": "refuse", "kind": "public",
         "type": 'boolean\n    outside: refuse\n    values: {"y": true, "n": false}',
     }  # fmt: skip
-    for line in skeleton_from_dictionary(dictionary).splitlines():
+    for line in skeleton_from_dictionary(from_json(dictionary)).splitlines():
         key = line.strip().partition(":")[0]
         marked = ": FILL_IN" in line
         lines.append(line.partition("FILL_IN")[0] + answers[key] if marked else line)
@@ -148,24 +154,85 @@ def test_a_filled_in_skeleton_of_a_dictionary_is_a_sound_spec(dictionary, tmp_pa
     assert spec.columns["rooms"].maximum == 19
 
 
+GIVEN = GivenDictionary(
+    file="book.xlsx",
+    columns={
+        "Age": GivenColumn(
+            description="years: all", type="numeric", integer=True, minimum="0", maximum="a\nlot",
+            unit="years", codes={"-2": "unborn"}, missing=("-9",), nullable=True, where="row 2",
+        ),
+        "born": GivenColumn(type="date", minimum="1990-01-01", maximum="later", where="row 3"),
+        "school": GivenColumn(type="ordinal", codes={"01": "low", "02": "#1"}, where="row 4"),
+        "paid": GivenColumn(type="boolean", codes={"1": "Ja", "0": "nein"}, where="row 5"),
+        "x": GivenColumn(type="nominal", where="row 6"),
+        "X": GivenColumn(type="nominal", where="row 7"),
+        "rest": GivenColumn(where="row 8\x1b"),
+        "term": GivenColumn(
+            type="date", minimum="1990-01-01", maximum="1999-12-31", where="row 9"
+        ),
+    },
+)  # fmt: skip
+
+
+def test_what_a_dictionary_leaves_open_is_asked_and_the_rest_names_its_place():
+    text = skeleton_from_columns(
+        ["AGE", "born", "school", "paid", "x", "gone", "term"], source="t.csv", dictionary=GIVEN
+    )
+    columns = YAML(typ="safe").load(text)["columns"]
+    assert columns["AGE"] == {
+        "type": "numeric", "description": "years: all", "unit": "years", "integer": True,
+        "minimum": -2, "maximum": "FILL_IN", "cells": "FILL_IN", "detail": 16, "nulls": True,
+        "outside": "FILL_IN", "null_markers": ["-9", ""],
+        "bound_source": {"kind": "FILL_IN", "reference": "FILL_IN"},
+    }  # fmt: skip
+    assert columns["term"]["bound_source"] == {"kind": "FILL_IN", "reference": "row 9"}
+    assert columns["x"]["bound_source"]["reference"] == "FILL_IN"  # it lists no categories
+    assert str(columns["born"]["minimum"]) == "1990-01-01"
+    assert columns["born"]["maximum"] == columns["born"]["format"] == "FILL_IN"
+    assert columns["school"]["categories"] == {"01": "low", "02": "#1"}
+    assert columns["school"]["bound_source"] == {"kind": "public", "reference": "row 4"}
+    assert columns["paid"]["values"] == {"1": True, "0": False}
+    assert columns["x"]["categories"] == "FILL_IN"
+    assert columns["gone"] == {"type": "FILL_IN", "description": ""}
+    assert "maximum: FILL_IN  # the dictionary says 'a\\nlot'" in text
+    assert "  # type, codes: row 4\n  school:\n" in text
+    assert "  # not in book.xlsx\n  gone:\n" in text
+    assert "# book.xlsx describes columns beside these: X, rest\ncolumns:" in text
+
+
+def test_a_column_is_known_in_other_capitals_unless_two_are():
+    assert GIVEN.of("aGe") is GIVEN.columns["Age"]
+    assert GIVEN.of("x") is GIVEN.columns["x"]
+    both = dict.fromkeys(("ab", "AB"), GIVEN.columns["x"])
+    assert GivenDictionary(file="f", columns=both).of("Ab") is None
+
+
+def test_every_column_of_a_dictionary_can_be_read_again(tmp_path):
+    text = skeleton_from_dictionary(GIVEN)
+    assert "\x1b" not in text
+    with pytest.raises(SpecError) as caught:
+        load_spec(saved(tmp_path, text))
+    assert all("FILL_IN" in one or "are 7" in one for one in caught.value.problems)
+
+
 @pytest.mark.parametrize("content", ["", "[1]", '{"age": 3}', '{"age": {"values": [1]}}'])
 def test_what_is_no_dictionary_is_refused(content, tmp_path):
     file = tmp_path / "dictionary.json"
     file.write_text(content, encoding="utf-8")
-    with pytest.raises(SkeletonError, match="data dictionary"):
-        skeleton_from_dictionary(file)
+    with pytest.raises(DictionaryError, match="data dictionary"):
+        from_json(file)
 
 
 @pytest.mark.parametrize("values", [{"min": 0}, {"min": "low", "max": 9}])
 def test_half_an_interval_is_refused(values, tmp_path):
     file = tmp_path / "dictionary.json"
     file.write_text(json.dumps({"age": {"values": values}}), encoding="utf-8")
-    with pytest.raises(SkeletonError, match='"min" or "max" in the dictionary is not a number'):
-        skeleton_from_dictionary(file)
+    with pytest.raises(DictionaryError, match='"min" or "max" in the dictionary is not a number'):
+        from_json(file)
 
 
 def test_the_nist_dictionary_gives_all_its_columns():
-    text = skeleton_from_dictionary(NIST)
+    text = skeleton_from_dictionary(from_json(NIST))
     assert all(f"  {name}:\n" in text for name in json.loads(NIST.read_text()))
     assert "    minimum: -9000\n    maximum: 1341000\n" in text
     assert "    minimum: 0\n    maximum: 501\n" in text  # POVPIP: 0..500 and the code 501
@@ -213,5 +280,5 @@ def test_a_header_that_no_table_has_is_refused_without_showing_it(header, says, 
 def test_a_dictionary_that_is_deep_long_or_large_is_refused(content, says, tmp_path):
     file = tmp_path / "dictionary.json"
     file.write_text(content, encoding="utf-8")
-    with pytest.raises(SkeletonError, match=says):
-        skeleton_from_dictionary(file)
+    with pytest.raises(DictionaryError, match=says):
+        from_json(file)

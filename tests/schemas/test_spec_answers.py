@@ -24,8 +24,10 @@ COLUMNS: dict[str, dict[str, Any]] = {
                 "integer": FILL_IN, "outside": "clamp", "null_markers": ["-9", ""]},
     "date": {"type": "date", "minimum": "2000-01-01", "cell_days": "7", "outside": "refuse"},
     "nominal": {"type": "nominal", "categories": {"01": "a", " x": "=", "no": "no"}, "other": "",
-                "groups": [{"g": ["01"], "h": [" x", "no"]}, {"i": ["01", " x", "no"]}]},
-    "ordinal": {"type": "ordinal", "categories": {"file": "public/codes.csv"}},
+                "groups": [{"g": ["01"], "h": [" x", "no"]}, {"i": ["01", " x", "no"]}],
+                "recode": {"codes": {"1": "01", "no": "no", "a=b": " x", " c": "01"}}},
+    "ordinal": {"type": "ordinal", "categories": {"file": "public/codes.csv"},
+                "recode": {"codes": {"file": "public/codes.csv", "column": "group"}}},
     "boolean": {"type": "boolean", "values": {"j": "true", "n": "false"}, "other": "false"},
 }  # fmt: skip
 
@@ -85,6 +87,33 @@ def test_codes_that_are_their_own_labels_become_a_list():
         edits(answers, {}, {"categories": "a\na"})
 
 
+@pytest.mark.parametrize(
+    ("typed", "recode"),
+    [
+        ({"recode.first": "2"}, {"first": "2"}),
+        ({"recode.first": "2", "recode.of": "5"}, {"first": "2", "of": "5"}),
+        ({"recode.codes": "1 = a\n2 = a\na"}, {"codes": {"1": "a", "2": "a", "a": "a"}}),
+        (
+            {"recode.codes.file": "public/c.csv", "recode.codes.column": "group"},
+            {"codes": {"file": "public/c.csv", "column": "group"}},
+        ),
+        (
+            {"recode.codes.file": "public/c.csv"},
+            {"codes": {"file": "public/c.csv", "column": FILL_IN}},
+        ),
+        ({}, None),
+    ],
+)
+def test_a_recode_is_shown_and_read_again(typed: dict[str, str], recode: Any):
+    answers = answers_about("nominal")
+    written = edits(answers, {}, typed)
+    assert written.get(("recode",)) == recode
+    shown = shown_in(answers, {"recode": recode} if recode else {})
+    assert {name: text for name, text in shown.items() if name.startswith("recode") and text} == {
+        name: text for name, text in typed.items() if text
+    }
+
+
 def test_whom_the_guarantee_protects_is_said_with_what_is_missing():
     answers = [one for several in answers_about_release().values() for one in several]
     said = {"privacy.unit": "person", "privacy.unit.person": "id"}
@@ -99,6 +128,7 @@ def test_whom_the_guarantee_protects_is_said_with_what_is_missing():
     "odd",
     [
         {"cells": "3", "edges": ["1"]}, {"categories": [["a"]]}, {"groups": [{"file": "f"}]},
+        {"recode": {"first": ["2"]}}, {"recode": {"codes": ["a"]}}, {"recode": {"last": "2"}},
         {"values": {"a": "maybe"}}, {"minimum": ["1"]}, {"unit": "two\nlines"},
     ],
 )  # fmt: skip
@@ -116,6 +146,7 @@ def test_what_no_input_can_show_stays(odd: dict[str, Any]):
 
 def test_another_type_keeps_the_keys_that_it_has():
     assert misfits("ordinal", COLUMNS["nominal"]) == {("groups",): None}
+    assert misfits("boolean", COLUMNS["ordinal"]) == {("categories",): None, ("recode",): None}
     assert set(misfits("boolean", COLUMNS["numeric"])) == {
         ("minimum",), ("maximum",), ("edges",), ("integer",),
     }  # fmt: skip

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from hallmark.schemas.given_dictionary import from_json
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.section import Problem
 from hallmark.schemas.skeleton import skeleton_from_columns, skeleton_from_dictionary
@@ -30,7 +31,7 @@ def test_every_marker_of_a_skeleton_is_answered_in_an_input(tmp_path: Path):
     }
     dictionary.write_text(json.dumps(entries))
     for text in (
-        skeleton_from_dictionary(dictionary),
+        skeleton_from_dictionary(from_json(dictionary)),
         skeleton_from_columns(["age", "a.b: c", ""], source="t.csv"),
     ):
         found = asked(text, tmp_path)

@@ -13,6 +13,7 @@ import pandas as pd
 import psycopg
 import pytest
 
+from hallmark.schemas.columns.recoding import Recode
 from hallmark.schemas.loading import load_spec
 from hallmark.tasks import reading
 from hallmark.tasks.code_files import Drafts
@@ -31,6 +32,7 @@ from hallmark.tasks.sources import (
     source_digest,
 )
 from hallmark.tasks.sources import database as reader
+from hallmark.tasks.sources.parts import Recoded
 from tests import example
 from tests.flows.services import postgres
 
@@ -113,6 +115,17 @@ def test_a_column_of_nothing_but_nulls_keeps_its_rows(server: psycopg.Connection
     filled(server, 0)
     server.execute("INSERT INTO persons (id) VALUES (NULL), (NULL), (7)")
     assert rows(source(server, columns=("id",), others_ignored=True)) == [[None], [None], ["7"]]
+
+
+def test_codes_are_recoded_as_in_files(server: psycopg.Connection) -> None:
+    filled(server, 0)
+    server.execute(
+        "INSERT INTO persons (id, name) VALUES (7, '01067'), (8, ' 01'), (9, '1'), (7, NULL)"
+    )
+    rule, codes = Recode(first=2), Recode.model_validate({"codes": {"7": "a", "8": "a"}})
+    recodes = (Recoded("id", codes, "??"), Recoded("name", rule, "???"))
+    found = rows(source(server, columns=("id", "name"), others_ignored=True, recodes=recodes))
+    assert found == [["a", "01"], ["a", "01"], ["??", "???"], ["a", None]]
 
 
 def test_an_empty_table_has_no_batch(server: psycopg.Connection) -> None:

@@ -274,6 +274,7 @@ def csv_lines(folder: Path) -> list[str]:
 CANARY = "73193"
 
 COMMANDS: dict[Way, list[str]] = {
+    ("hallmark init", "dictionary"): ["init", "--dictionary", "TABLE"],
     ("hallmark validate", "spec"): ["validate", "TABLE"],
     ("hallmark plan", "spec"): ["plan", "TABLE"],
     ("hallmark release", "spec"): ["release", "TABLE"],

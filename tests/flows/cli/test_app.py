@@ -121,6 +121,60 @@ def test_a_dictionary_gives_its_bounds(hallmark: Hallmark, tmp_path: Path) -> No
     assert_said(hallmark("validate", out), ExitCode.USAGE, "columns.age.cells: is still FILL_IN")
 
 
+STUDY = (
+    '<codeBook><dataDscr><var name="AGE" intrvl="contin" dcml="0"><labl>Age</labl><valrng>'
+    '<range min="0" max="99"/></valrng></var><var name="region"><catgry><catValu>01</catValu>'
+    "<labl>north</labl></catgry></var><var name='pay'/></dataDscr></codeBook>"
+)
+
+
+def test_a_codebook_says_what_the_columns_of_a_table_are(
+    hallmark: Hallmark, tmp_path: Path
+) -> None:
+    example.table(5).assign(age=73193).to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "study.xml").write_text(STUDY)
+    out = tmp_path / "new.yaml"
+    done = hallmark("init", tmp_path / "t.csv", "--dictionary", tmp_path / "study.xml", "-o", out)
+    assert done.code == 0, done.err
+    text = out.read_text()
+    for said in (
+        "source: t.csv",
+        "# study.xml describes columns beside these: pay\ncolumns:\n",
+        "  # description, type, whole numbers or not, minimum, maximum: DDI codebook study.xml, ",
+        "  age:\n    type: numeric\n    description: Age\n    integer: true\n    minimum: 0\n",
+        "      '01': north\n",
+        "  # not in study.xml\n  income:\n",
+    ):
+        assert said in text, said
+    assert "73193" not in text
+    done = hallmark("validate", out)
+    assert_said(done, ExitCode.USAGE, "columns.age.bound_source.kind: is still FILL_IN")
+    assert "columns.region.outside: is still FILL_IN" in done.error
+
+
+def test_a_dictionary_alone_has_the_columns(hallmark: Hallmark, tmp_path: Path) -> None:
+    (tmp_path / "study.xml").write_text(STUDY)
+    for words in (["--dictionary", tmp_path / "study.xml"], [tmp_path / "study.xml"]):
+        done = hallmark("init", *words)
+        assert all(f"\n  {name}:\n" in done.out for name in ("AGE", "region", "pay"))
+        assert "source: FILL_IN" in done.out
+
+
+def test_a_dictionary_that_is_the_table_is_refused(hallmark: Hallmark, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("name,label\n73193,1\n")
+    done = hallmark("init", table, "--dictionary", table)
+    assert_said(done, ExitCode.USAGE, "is a private table; give the dictionary of its columns")
+    (tmp_path / "study.xml").write_text(STUDY)
+    twice = hallmark("init", tmp_path / "study.xml", "--dictionary", tmp_path / "study.xml")
+    assert twice.code == ExitCode.USAGE
+    assert "73193" not in done.out + done.err
+
+
+def test_init_needs_a_table_or_a_dictionary(hallmark: Hallmark) -> None:
+    assert_said(hallmark("init"), ExitCode.USAGE, "give a table, a --dictionary, or both")
+
+
 def test_init_overwrites_nothing(hallmark: Hallmark, spec: Path) -> None:
     before = spec.read_text()
     done = hallmark("init", spec.parent / "table.csv", "--out", spec)

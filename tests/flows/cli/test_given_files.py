@@ -39,6 +39,7 @@ def irregular(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 COMMANDS = [
     ("init", "{}"),
+    ("init", "--dictionary", "{}"),
     ("validate", "{}"),
     ("plan", "{}"),
     ("release", "{}"),

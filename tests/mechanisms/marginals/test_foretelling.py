@@ -135,7 +135,7 @@ def test_what_never_changes_is_foretold_as_it_was():
     exact = measured(rng, table, PAIRS, 1e-3)
     earlier = Earlier(9, tuple(as_earlier(n, exact) for n in range(9)))
     known = foretold(Evidence(domain(), exact, float(RECORDS), True), earlier)
-    assert {one.clique for one in known.marginals} >= {(0, 1), (3, 4), (0,), (4,)}
+    assert {one.clique for one in known.marginals} >= set(OF_SEVERAL)
     for one in known.marginals:
         np.testing.assert_allclose(one.counts, marginal(table, one.clique), atol=0.05)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hallmark.mechanisms.privacy.costs import zcdp_epsilon
-from hallmark.mechanisms.privacy.presence import Period, Presence, period
+from hallmark.mechanisms.privacy.presence import Period, Presence, name_of, period, rotating
 from tests.mechanisms.privacy.histories import Counts, gaussian, worst_delta
 
 PERIODS = range(5)
@@ -116,10 +116,23 @@ def test_a_series_that_counts_too_few_periods_is_found_out():
 def test_consecutive_periods_have_consecutive_numbers(name: str, before: str):
     later, earlier = period(name), period(before)
     assert later == Period(earlier.length, earlier.number + 1)
+    assert (name_of(later), name_of(earlier)) == (name, before)
 
 
 @pytest.mark.parametrize(
-    "name", ["", "26", "2026-13", "2026-w54", "2026-02-30", "2026-q5", "2026-1"]
+    "name",
+    [
+        "",
+        "26",
+        "2026-13",
+        "2026-w54",
+        "2026-02-30",
+        "2026-q5",
+        "2026-1",
+        "٢٠٢٦",
+        "0000-w01",
+        "2026\n",
+    ],
 )
 def test_what_is_no_period_is_refused(name: str):
     with pytest.raises(ValueError, match="is no period; write it like"):
@@ -130,6 +143,20 @@ def test_what_is_no_period_is_refused(name: str):
 def test_a_pattern_begins_with_0_and_ascends(pattern: tuple[int, ...]):
     with pytest.raises(ValueError, match="begins with 0 and ascends"):
         Presence(length="month", pattern=pattern)
+
+
+@pytest.mark.parametrize(
+    ("runs", "pattern"),
+    [("3", (0, 1, 2)), ("1-2-1", (0, 3)), ("4-8-4", (0, 1, 2, 3, 12, 13, 14, 15))],
+)
+def test_a_rotation_is_a_pattern(runs: str, pattern: tuple[int, ...]):
+    assert rotating(runs) == pattern
+
+
+@pytest.mark.parametrize("runs", ["", "4-8", "0", "4-8-0", "4--4", "4-8-4-", "1000"])
+def test_what_is_no_rotation_is_refused(runs: str):
+    with pytest.raises(ValueError, match="is no rotation"):
+        rotating(runs)
 
 
 def test_a_unit_is_somewhere():

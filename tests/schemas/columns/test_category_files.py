@@ -106,7 +106,7 @@ WHERE = "39: columns.sex.categories.file: codes.csv "
         (f"code,label\n1,a,{CANARY}\n", "has 3 fields on line 2, but 2 on the first; put texts"),
         (f"code\n{CANARY}\x07\n", "has an unprintable character on line 2; remove it"),
         ("code\né\n".encode("latin-1"), "is not UTF-8 text; save it as UTF-8"),
-        (b"code\n" + b"1" * 2**23, "cannot be read (it has more than 4,194,304 bytes); give"),
+        (b"code\n" + b"1" * 2**24, "cannot be read (it has more than 16,777,216 bytes); give"),
     ],
 )
 def test_a_file_that_lists_none_is_refused_with_its_line_and_no_value(codes, says, tmp_path):

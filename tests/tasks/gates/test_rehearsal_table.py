@@ -118,7 +118,7 @@ def test_the_spec_of_a_rehearsal_says_that_it_is_one(tmp_path: Path, home: Path)
     long = "a" * 63 + "b"
     declared = {"approvals": {"plan": ["methodologist"]}, "embargo": "2030-01-01T00:00:00+00:00"}
     prepared = prepare(write(tmp_path, "public.csv", release=long, **declared))
-    content = rehearsal_spec(prepared.spec, {"source": "public.csv"})
+    content = rehearsal_spec(prepared.spec, RehearsalTable({"source": "public.csv"}, "", 1))
     assert content["title"] == f"REHEARSAL: {prepared.spec.title}"
     assert (content["rehearsal_of"], content["population"]) == (long, {"account": "rehearsal"})
     assert content["release"] == f"rehearsal-{'a' * 54}"
@@ -183,7 +183,7 @@ def test_a_table_may_be_the_public_one_and_the_one_that_is_rehearsed_on(
     )
     prepared = prepare(spec)
     found = rehearsal_table(prepared, tmp_path)
-    copy = example.write(tmp_path, ROWS, **rehearsal_spec(prepared.spec, found.data))
+    copy = example.write(tmp_path, ROWS, **rehearsal_spec(prepared.spec, found))
     with pytest.raises(PlanRefused, match="rehearsal_of: is written by hallmark rehearse"):
         prepare(copy)
     monkeypatch.setenv("HALLMARK_HOME", str(rehearsal_home(tmp_path / "house")))

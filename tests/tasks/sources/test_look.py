@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
-from hallmark.tasks.sources import look as module
+from hallmark.tasks.sources import apart as module
 from hallmark.tasks.sources.beginning import ROWS, beginning
 from hallmark.tasks.sources.look import LookRefused, look
 from tests import messy
@@ -190,7 +190,7 @@ def test_the_limits_of_the_process_hold(tmp_path: Path):
         "    return beginning.Look({'limits': limits, 'wrote': wrote})\n"
         "beginning.beginning = seen\n"
         "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "look._answer()\n"
+        "look.answer(look._seen)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", probe], input=json.dumps({"path": "t.csv", "form": None}),

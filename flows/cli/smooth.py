@@ -1,0 +1,44 @@
+"""`hallmark smooth`: a revised series of past tables, from the releases of all periods."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hallmark.flows.screen import say
+
+
+def smooth(
+    releases: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Release folders of one series, one for each period.",
+            metavar="RELEASE…",
+            exists=True,
+            file_okay=False,
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="The CSV file to write; one that is there is replaced."),
+    ],
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="Of each interval, between 0 and 1.")
+    ] = 0.95,
+) -> None:
+    """Estimate the tables of all periods of a series again, each from the releases of all.
+
+    Nothing is drawn or spent: releases hold all that is used. The result is a revision, to be
+    published as such: levels and changes are more exact than those of single releases, and rest on
+    a model of how tables move from period to period (docs/series.md).
+    """
+    from hallmark.tasks.smooth import smooth as smoothed
+
+    made = smoothed(releases, confidence=confidence)
+    made.frame.to_csv(out, index=False)
+    tables, periods = made.frame["columns"].nunique(), made.frame["period"].nunique()
+    say(f"{tables} tables of {periods} periods: {out}")
+    for name, broken in made.broken.items():
+        say(f"{name}: not what other periods made probable: {', '.join(broken)}")
+    if made.left_out:
+        say(f"Left out, since their codes have changed: {', '.join(made.left_out)}")

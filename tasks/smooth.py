@@ -1,0 +1,128 @@
+"""A smoothed series of past tables, from the published noisy tables of all periods."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+import pandas as pd
+
+from hallmark.mechanisms.domain.cliques import title
+from hallmark.mechanisms.marginals.smoothing import SmoothedTable, smoothed
+from hallmark.mechanisms.privacy.presence import Period, name_of, period
+from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE, SPEC_FILE
+from hallmark.schemas.loading import load_spec
+from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.earlier import measured_in
+from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.planning.coding import TableCodec, cell_labels
+
+
+class CannotSmooth(SafeError):
+    """Folders are no releases of one series."""
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothedSeries:
+    """A revised series of past tables.
+
+    Attributes:
+        frame: one row for a cell of a table in a period: `columns`, `cell`, `period`, `share` with
+            `low` and `high`, and from the second period on `change` from the one before with
+            `change_low` and `change_high`, and `told`: rose or fell, where intervals say so that
+            hold for all cells of the table and period at once.
+        broken: tables that are not what other periods made probable, by the period's name.
+        left_out: columns whose codes are not the same in all periods.
+    """
+
+    frame: pd.DataFrame
+    broken: dict[str, tuple[str, ...]]
+    left_out: tuple[str, ...]
+
+
+def smooth(folders: Sequence[Path], *, confidence: float = 0.95) -> SmoothedSeries:
+    """Smooth the tables that all releases of a series have measured.
+
+    Args:
+        folders: releases of the series, in any order, one for each period.
+        confidence: of every interval by itself.
+    Raises:
+        CannotSmooth: fewer than two releases, or two of one period; a folder is no release, states
+            no period, or has no noisy tables; or no table is common to all.
+    """
+    if not 0 < confidence < 1:
+        raise CannotSmooth(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
+    specs: dict[Period, tuple[Path, ReleaseSpec]] = {}
+    for folder in folders:
+        number, spec = _opened(folder)
+        if number in specs:
+            raise CannotSmooth(
+                f"{folder} and {specs[number][0]} are about the same period; name the revised one"
+            )
+        specs[number] = folder, spec
+    if len(specs) < 2:
+        raise CannotSmooth("name the releases of at least two periods of a series")
+    last = max(specs)
+    codec = TableCodec.of(specs[last][1].columns)
+    read = [measured_in(specs[number][0], number.number, codec) for number in sorted(specs)]
+    unlike = sorted({name for _, names in read for name in names})
+    tables = list(smoothed([measured for measured, _ in read], codec.domain.shape))
+    if not tables:
+        raise CannotSmooth("no table of single codes was measured in all of these releases")
+    periods = [name_of(number) for number in sorted(specs)]
+    frame = pd.concat([_rows(one, codec, periods, confidence) for one in tables], ignore_index=True)
+    broken: dict[str, list[str]] = {}
+    for one in tables:
+        for broke in one.broken:
+            when = name_of(Period(last.length, broke))
+            broken.setdefault(when, []).append(title(one.columns, codec.names))
+    return SmoothedSeries(
+        frame=frame,
+        broken={name: tuple(broken[name]) for name in sorted(broken)},
+        left_out=tuple(unlike),
+    )
+
+
+def _opened(folder: Path) -> tuple[Period, ReleaseSpec]:
+    if not (folder / SPEC_FILE).is_file():
+        raise CannotSmooth(f"{folder} is not a release folder: it has no {SPEC_FILE}")
+    spec = load_spec(folder / SPEC_FILE)
+    if spec.series is None:
+        raise CannotSmooth(f"{folder} states no period (series.period in its spec)")
+    if not (folder / MEASUREMENTS_FILE).is_file():
+        raise CannotSmooth(f"{folder} has no {MEASUREMENTS_FILE}, from which it could be smoothed")
+    return period(spec.series.period), spec
+
+
+def _rows(
+    one: SmoothedTable, codec: TableCodec, periods: Sequence[str], confidence: float
+) -> pd.DataFrame:
+    labels = [cell_labels(codec.codecs[column]) for column in one.columns]
+    cells = [" x ".join(cell) for cell in product(*labels)]
+    normal, missed = NormalDist(), (1 - confidence) / 2
+    wide, widest = -normal.inv_cdf(missed), -normal.inv_cdf(missed / len(cells))
+    levels, moved = one.deviations * wide, one.change_deviations * wide
+    frames = []
+    for t, name in enumerate(periods):
+        share = one.shares[t].ravel()
+        frame = pd.DataFrame(
+            {
+                "columns": title(one.columns, codec.names),
+                "cell": cells,
+                "period": name,
+                "share": share,
+                "low": share - levels[t],
+                "high": share + levels[t],
+            }
+        )
+        if t:
+            change = one.changes[t - 1].ravel()
+            frame["change"] = change
+            frame["change_low"] = change - moved[t - 1]
+            frame["change_high"] = change + moved[t - 1]
+            clear = np.abs(change) > one.change_deviations[t - 1] * widest
+            frame["told"] = np.where(clear, np.where(change > 0, "rose", "fell"), "")
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
