@@ -168,6 +168,7 @@ def _plan(text: str) -> None:
             "questions": [],
             "needs": [_need(text)],
             "lookups": [{"column": text, "of": text, "reference": text}],
+            "recodes": [{"column": text, "rule": text}],
             "warnings": [text],
         }
     )
