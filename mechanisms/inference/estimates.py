@@ -114,7 +114,7 @@ class Estimates:
             rest = above - r * below
             return abs(float(rest @ self.values)) - self.half_width(rest, confidence)
 
-        low, high = (_outward(excess, estimate, side * deviation) for side in (-1, 1))
+        low, high = (outward(excess, estimate, side * deviation) for side in (-1, 1))
         return Interval(estimate, low, high, deviation)
 
     def crossing(self, sums: Sequence[Floats], confidence: float) -> Crossing:
@@ -137,7 +137,7 @@ class Estimates:
         return Crossing(at, min(low, at), max(int(not_before[-1]), at), within)
 
 
-def _outward(excess: Callable[[float], float], start: float, step: float) -> float:
+def outward(excess: Callable[[float], float], start: float, step: float) -> float:
     """The first zero of `excess` on the side of `step`, which is negative at the start."""
     from scipy.optimize import brentq  # here, as it takes long to import
 
