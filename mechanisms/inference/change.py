@@ -16,6 +16,7 @@ Oracle.  tests/mechanisms/inference/test_change.py: closed forms, and simulated 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, isfinite, sqrt
 
 import numpy as np
@@ -36,7 +37,32 @@ def stacked(before: Estimates, after: Estimates) -> Estimates:
         (*one, *other),
         np.hstack([*constants]),
     )
-    return Estimates(weights, total=1)  # constants are in records already
+    # Constants are in records already.
+    return _Stacked(weights, total=1, before=before, after=after)
+
+
+@dataclass(frozen=True, eq=False)
+class _Stacked(Estimates):
+    """Estimates of two releases, whose values and errors are those of each by itself."""
+
+    before: Estimates
+    after: Estimates
+
+    @cached_property
+    def values(self) -> Floats:
+        """The estimates."""
+        return np.concatenate([self.before.values, self.after.values])
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """Covariance of the errors, shape (queries, queries)."""
+        first, second = len(self.before.values), len(self.after.values)
+        return np.block(
+            [
+                [self.before.covariance, np.zeros((first, second))],
+                [np.zeros((second, first)), self.after.covariance],
+            ]
+        )
 
 
 @dataclass(frozen=True, eq=False)

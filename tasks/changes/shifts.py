@@ -15,11 +15,10 @@ import numpy as np
 
 from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.inference.blue import NotMeasured
-from hallmark.mechanisms.inference.change import Statistic, difference, stacked
+from hallmark.mechanisms.inference.change import stacked
 from hallmark.mechanisms.inference.chi_square import ChiSquare, chi_square, holm
 from hallmark.mechanisms.inference.estimates import Estimates
-from hallmark.schemas.question import Question, listed
-from hallmark.schemas.question import Statistic as Asked
+from hallmark.schemas.question import Question, Statistic, listed
 from hallmark.tasks.changes.common_cells import CommonCells, NotComparable
 from hallmark.tasks.changes.posing import Releases, common_columns, on_common
 from hallmark.tasks.changes.recoding import Recoding
@@ -173,26 +172,29 @@ class _Told:
         return len(self.labels)
 
     @property
-    def shares(self) -> Iterator[tuple[Statistic, Statistic]]:
-        """Each cell's share in the earlier release and in the later one."""
-        units = np.eye(2 * (self.size + 1))
-        for cell in range(self.size):
-            yield (
-                Statistic(units[cell], units[self.size]),
-                Statistic(units[self.size + 1 + cell], units[-1]),
-            )
+    def counts(self) -> tuple[Floats, Floats]:
+        """The cells of either release, then the number of its records, shape (cells + 1,)."""
+        before, after = np.split(self.estimates.values, 2)
+        return before, after
+
+    def slopes(self, before: Floats, after: Floats) -> Floats:
+        """How each cell's change moves with the queries, shape (cells, queries).
+
+        Args:
+            before, after: shares of the cells at which the numbers of records, if they are noisy,
+                count to first order.
+        """
+        records = [counts[-1] for counts in self.counts]
+        one, two = (np.hstack([np.eye(self.size), -shares[:, None]]) for shares in (before, after))
+        return np.hstack([-one / records[0], two / records[1]])
 
     @property
     def sums(self) -> Floats:
-        """Weights of the queries in each cell's change, shape (cells, queries).
-
-        That the numbers of records are uncertain, too, counts to first order, at the shares of both
-        tables together, which are those of each where nothing changed.
-        """
-        before, after = np.split(self.estimates.values, 2)
+        """Weights whose sums are the changes, and which are their slopes where nothing changed,
+        shape (cells, queries)."""
+        before, after = self.counts
         shares = (before[:-1] + after[:-1]) / (before[-1] + after[-1])
-        own = np.hstack([np.eye(self.size), -shares[:, None]])
-        return np.hstack([-own / before[-1], own / after[-1]])
+        return self.slopes(shares, shares)
 
     def table(self, test: ChiSquare, changed: bool, each: float, most: int) -> ShiftedTable:
         """The table with its test and the cells that changed most.
@@ -200,17 +202,17 @@ class _Told:
         Args:
             each: confidence of every cell's interval.
         """
-        before, after = np.split(self.estimates.values, 2)
+        before, after = (counts[:-1] / counts[-1] for counts in self.counts)
+        halves = [self.estimates.half_width(row, each) for row in self.slopes(before, after)]
         cells = [
             Shift(
                 cell=label,
-                before=float(before[at] / before[-1]),
-                after=float(after[at] / after[-1]),
-                low=found.low,
-                high=found.high,
+                before=float(one),
+                after=float(two),
+                low=float(two - one - half),
+                high=float(two - one + half),
             )
-            for at, (label, shares) in enumerate(zip(self.labels, self.shares, strict=True))
-            for found in [difference(self.estimates, *shares, each)]
+            for label, one, two, half in zip(self.labels, before, after, halves, strict=True)
         ]
         cells.sort(key=lambda one: (not one.is_told, -abs(one.change)))
         return ShiftedTable(
@@ -220,7 +222,7 @@ class _Told:
             changed=changed,
             basis="nominal" if self.estimates.is_conditional else "exact",
             largest=tuple(cells[:most]),
-            hidden=max((one.high - one.low) / 2 for one in cells),
+            hidden=max(halves),
         )
 
 
@@ -234,7 +236,7 @@ def _told(columns: tuple[str, ...], releases: Releases, recoding: Recoding) -> _
     """
     common = common_columns(columns, releases, recoding)
     sides = on_common(releases, common, {})
-    question = Question(f"count by {listed(columns)}", Asked("count"), None, columns)
+    question = Question(f"count by {listed(columns)}", Statistic("count"), None, columns)
     alone = [common[name].alone for name in columns]
     cells = [
         cell
@@ -290,8 +292,9 @@ def _notes(
         yield (
             "nominal: some tables were chosen on earlier answers, which confidence does not count"
         )
+    points = f"{100 * within:g} percentage point{'' if within == 0.01 else 's'}"
     if blind := sum(one.hidden > within for one in tables):
         yield (
-            f"{blind} of {len(tables)} tables cannot tell a change of {100 * within:g} points in "
-            "every cell: the last column says how large a change can stay hidden in some cell"
+            f"{blind} of {len(tables)} tables cannot tell a change of {points} in every cell: the "
+            "last column says how large a change can stay hidden in some cell"
         )
