@@ -18,7 +18,9 @@ from tests.tasks.released import ROWS, Released
 
 
 @pytest.fixture(scope="module")
-def made(run: Released, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
+def made(
+    example_release: Released, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Path, Path]]:
     """The example's release, and one of the next year, in which everybody of 30 to 70 works; while
     their private tables are gone."""
     from hallmark.flows.release import release
@@ -28,11 +30,16 @@ def made(run: Released, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tu
     table = example.table(ROWS, seed=8)
     table.loc[table["age"].between(30, 70), "employed"] = 1
     table.to_csv(base / "table.csv", index=False, na_rep="NA")
-    published = release(str(spec), str(base / "out"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HALLMARK_HOME", str(base / "home"))
+        for elsewhere in ("HALLMARK_LEDGER", "HALLMARK_PROFILE"):
+            patch.delenv(elsewhere, raising=False)
+        example.open_account()
+        published = release(str(spec), str(base / "out"))
     (base / "table.csv").unlink()
-    own = run.prepared.path.with_name("table.csv")
+    own = example_release.prepared.path.with_name("table.csv")
     gone = own.rename(own.with_name("gone"))
-    yield run.folder, Path(published.folder)
+    yield example_release.folder, Path(published.folder)
     gone.rename(own)
 
 
