@@ -24,7 +24,7 @@ from hallmark.mechanisms.inference.change import (
     stacked,
 )
 from hallmark.mechanisms.inference.estimates import UNKNOWN, Estimates, Interval
-from hallmark.schemas.question import Question
+from hallmark.schemas.question import Question, QuestionError
 from hallmark.tasks.questions.answers import Answer, Answering, Equations, linearised
 from hallmark.tasks.questions.functions import Place
 
@@ -347,10 +347,12 @@ class Comparing:
 
     def _from_records(self, confidence: float) -> Iterator[Change]:
         """From the answers of each release, of which one at least is that of its records."""
-        answers = (
-            of.answer(self.question, confidence=confidence).answers
-            for of in (self.before, self.after)
-        )
+        answers = []
+        for of, which in ((self.before, "earlier"), (self.after, "later")):
+            try:
+                answers.append(of.answer(self.question, confidence=confidence).answers)
+            except QuestionError as error:
+                raise QuestionError(f"the {which} release cannot answer: {error}") from error
         for one, two in zip(*answers, strict=True):
             before, after = _interval(one), _interval(two)
             found = before and after and squared_and_added(before, after)
