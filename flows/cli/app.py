@@ -18,6 +18,7 @@ from hallmark.flows.cli.audit_privacy import audit_privacy
 from hallmark.flows.cli.backup import backup, restore
 from hallmark.flows.cli.calendar import calendar_app
 from hallmark.flows.cli.certify import certify
+from hallmark.flows.cli.compare import compare
 from hallmark.flows.cli.doctor import doctor
 from hallmark.flows.cli.evaluate import evaluate
 from hallmark.flows.cli.exits import ExitCode, exit_code_of
@@ -362,6 +363,7 @@ _ELSEWHERE = (
     certify,
     evaluate,
     query,
+    compare,
     site,
     smooth,
     audit_privacy,
