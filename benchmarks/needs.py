@@ -2,7 +2,7 @@
 
     HALLMARK_BENCHMARK_DATA=... python -m benchmarks.needs          # 20 CPU minutes
     python -m benchmarks.needs --table nist-acs --mechanism privpgd
-    python -m benchmarks.needs --write docs/benchmark/needs.json
+    python -m benchmarks.needs --write needs.json
 
 A judge draws twenty needs a table from the language of questions, with a seed of its own, before
 anything is planned. A need states what somebody would know from last year: the share of records in
@@ -249,7 +249,7 @@ def least_of_releases(of: Prepared, need: Need, group: int, codes: AnyCodes) -> 
         wide = [width_of(Questioning(of.spec, one), need, group) for one in tables]
         return float(np.median(wide))
 
-    low, high = Fraction(1, 100), Fraction(100)
+    low, high = Fraction(1, 1000), Fraction(100)
     while high / low > Fraction(1005, 1000):
         middle = Fraction(f"{sqrt(low * high):.4g}")
         if width(middle) <= float(need.half_width):

@@ -162,6 +162,14 @@ def plan(
             dir_okay=False,
         ),
     ] = None,
+    board: Annotated[
+        Path | None,
+        typer.Option(
+            "--board",
+            help="Write the page on which a board decides, as HTML: needs, risk, cost, who signs.",
+            dir_okay=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a release will cost and how good it will be, without reading a private byte.
@@ -181,6 +189,7 @@ def plan(
         print_sweep,
     )
     from hallmark.schemas.question import QuestionError
+    from hallmark.tasks.forecast.board import board_page
     from hallmark.tasks.forecast.changes import savings
     from hallmark.tasks.forecast.frontier import frontier_plot
     from hallmark.tasks.forecast.solution import solved
@@ -208,7 +217,9 @@ def plan(
     summary["warnings"] += about_balance(prepared.spec, found)
     summary["left"] = found.words or None
     others = list(compared(prepared, epsilons))
-    solution = solved(prepared, needs) if solve else None
+    solution = solved(prepared, needs) if needs and (solve or board is not None) else None
+    if board is not None:
+        board.write_text(board_page(prepared, summary, found, solution), encoding="utf-8")
     least = None if solution is None else solution.epsilon
     if frontier is not None and solution is not None:
         picture = frontier_plot(solution, prepared.spec.privacy.epsilon)
@@ -227,7 +238,7 @@ def plan(
         print_plan(summary)
         if others:
             print_sweep(others)
-        if solution is not None:
+        if solution is not None and solve:
             print_solution(solution.to_json())
         if saved is not None:
             print_savings(saved)

@@ -53,7 +53,7 @@ def frontier_plot(solution: Solution, own: Fraction) -> str:
         is_inside = start < _LEFT + _NUMBER
         at, anchor, colour = (start + 3, "start", "inside") if is_inside else (start - 3, "end", "")
         parts.append(label(at, bar + 9, decimal(epsilon), anchor, colour))
-    text = " ".join(in_words(solution))
+    text = " ".join(in_sentences(solution))
     parts += [
         label(
             _LEFT,
@@ -76,7 +76,7 @@ def frontier_plot(solution: Solution, own: Fraction) -> str:
     )
 
 
-def in_words(solution: Solution) -> Iterator[str]:
+def in_sentences(solution: Solution) -> Iterator[str]:
     """What the picture shows, a sentence a need, for those who do not see it."""
     for epsilon, told in solution.frontier:
         if epsilon is None:

@@ -403,7 +403,8 @@ class _Forecasting:
             supposed[above.argmax()] = answer * float(below @ values)
         estimates = Supposed(group.estimates.weights, group.estimates.total, supposed=supposed)
         if self.question.compared is None and not clipped:
-            found = estimates.ratio(*group.rows[0], self._confidence)
+            above, below = group.rows[0]
+            found = estimates.ratio(above, below, self._confidence)
         else:
             found, _ = self.answering.interval(
                 self.question, estimates, group.rows, self._confidence

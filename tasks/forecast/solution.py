@@ -6,6 +6,7 @@ Oracle.  tests/tasks/forecast/test_needs.py: needs are met at it, and not at 3 %
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -97,7 +98,7 @@ def solved(prepared: Prepared, needs: Sequence[Need]) -> Solution:
     met = [number for _, number in reached]
     epsilon, asking = reached[-1] if reached else (None, -1)
     if epsilon is not None and excess(epsilon, met) > 1:  # with it, other tables are measured
-        asking = max(met, key=lambda number: sure(epsilon, number).excess)
+        asking = max(met, key=partial(lambda at, number: sure(at, number).excess, epsilon))
         epsilon = least(met, epsilon)
     forecasts = [sure(own if epsilon is None else epsilon, number) for number in everything]
     return Solution(

@@ -314,6 +314,18 @@ def test_a_release_tells_from_its_tables_alone_what_it_kept(tmp_path: Path) -> N
     assert none.reason.startswith("no group is as large")
 
 
+def test_a_group_that_noise_made_look_smaller_counts(tmp_path: Path) -> None:
+    stated = {"question": "share of employed = true by region", "within": 0.5, "stated_by": "tests"}
+    of = prepared(tmp_path, needs=[stated | {"smallest_group": REGIONS["01"] / ROWS}])
+    codes = public_codes(of.codec.domain.shape)
+    rng = np.random.default_rng(1)
+    for _ in range(8):  # in half of them, the largest region looks smaller than it is
+        told = Transcribing(SimulatedCurator(codes=codes, adjacency=of.plan.adjacency, rng=rng))
+        of.ask(told)
+        (kept,) = kept_needs(of.spec, of.codec, told.transcript)
+        assert (kept.is_kept, kept.group) == (True, "region: north")
+
+
 def test_needs_are_read_from_a_line() -> None:
     read = parse_need("share of employed = true by region within 1 point at 90 %", "the tests")
     assert read.question == "share of employed = true by region"
