@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from math import inf, isfinite, sqrt
+from math import floor, inf, isfinite, log10, sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -177,11 +177,17 @@ def stated(
     simple = bound.compared is None and bound.first.kind in ("share", "mean")
     simple |= bound.compared is not None and bound.compared[0] == "over"
     if not counts:
-        told["smallest_group"] = f"{min(large) / total:.2g}"
+        told["smallest_group"] = _two_digits_below(min(large) / total)
     if simple:
         found, _ = answering.interval(bound, groups[at].estimates, groups[at].rows, 0.95)
         told["about"] = f"{found.estimate:.2g}"
     return Need.model_validate(told), -1 if counts else at
+
+
+def _two_digits_below(share: float) -> str:
+    """A share as somebody states the least that there is: rounded down."""
+    step = 10.0 ** (floor(log10(share)) - 1)
+    return f"{floor(share / step * (1 + 1e-9)) * step:.2g}"
 
 
 def width_of(asking: Questioning, need: Need, group: int) -> float:
