@@ -873,3 +873,15 @@ def test_attacks_that_were_run_are_a_figure_with_the_code_that_was_attacked(
     found = text_of(record, "trust", attacks=other)
     assert "which is not the code that made this release" in found
     assert "less noise is drawn than is stated" in found
+
+
+def test_what_a_crosswalk_asks_for_and_nobody_stated_is_told_once(record: AuditRecord) -> None:
+    stated = _changed(record, "trust", access="not recorded", network="no route to the internet")
+    found = list(crosswalk.unanswered(stated, ["nist-sp-800-226"]))
+    (access,) = [one for one in found if one.startswith("Who has access:")]
+    assert "NIST SP 800-226" in access
+    assert access.endswith("is stated in agency.environment.access in the profile")
+    assert not [one for one in found if one.startswith("Network isolation")]
+    assert list(crosswalk.unanswered(stated, ["nist-sp-800-226"] * 2)) == found
+    assert not list(crosswalk.unanswered(stated, []))
+    assert set(crosswalk.NAMES.values()) == crosswalk.FRAMEWORKS.keys()
