@@ -26,8 +26,8 @@ _STYLE = (
 
 def frontier_plot(solution: Solution, own: Fraction) -> str:
     """An SVG document; `own` is the epsilon of the spec."""
-    reached = [float(epsilon) for epsilon, _ in solution.frontier if epsilon is not None]
-    low, high = log(min(float(own), *reached) / 2), log(max(float(own), *reached) * 2)
+    shown = [float(own), *(float(one) for one, _ in solution.frontier if one is not None)]
+    low, high = log(min(shown) / 2), log(max(shown) * 2)
     base = _TOP + _ROW * len(solution.frontier)
 
     def x(epsilon: float) -> float:
