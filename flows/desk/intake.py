@@ -43,6 +43,7 @@ _TEXTS = {
     ("POST", "/specs/check"),
     ("POST", "/specs/plan"),
     ("POST", "/specs/alternative"),
+    ("POST", "/specs/frontier"),
 }
 _COPIES = 2  # of a table on the disk, while it is taken out of its form
 

@@ -60,6 +60,8 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn | InPerson] = {
     ("POST", "/specs/check"): Right.PREPARE,
     ("POST", "/specs/plan"): Right.PREPARE,
     ("POST", "/specs/alternative"): Right.PREPARE,
+    ("POST", "/specs/frontier"): Right.PREPARE,
+    ("GET", "/specs/{name}/board"): Right.PREPARE,
     ("GET", "/schema/release-spec.json"): Right.PREPARE,
     ("POST", "/specs/{name}/validate"): Right.PREPARE,
     ("GET", "/specs/{name}/values"): Right.PREPARE,

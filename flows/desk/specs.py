@@ -2,12 +2,13 @@
 shown beside their plan and the price of other epsilons."""
 
 import re
+from base64 import b64encode
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Form, HTTPException, Request, Response, UploadFile
-from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse
 
 from hallmark import schemas
 from hallmark.flows import engine
@@ -27,6 +28,9 @@ from hallmark.schemas.yaml_document import Unreadable
 from hallmark.tasks.check import ordering_check, standing, values_page
 from hallmark.tasks.dictionaries import READERS
 from hallmark.tasks.dictionaries.apart import read_apart
+from hallmark.tasks.forecast.board import board_page
+from hallmark.tasks.forecast.frontier import frontier_plot, in_sentences
+from hallmark.tasks.forecast.solution import solved
 from hallmark.tasks.forecast.summary import plan_summary
 from hallmark.tasks.forecast.verdict import in_words, sweep
 from hallmark.tasks.installation.disk import UPLOAD, allowed, size_in_words
@@ -142,6 +146,42 @@ def alternative(text: Text, epsilon: Annotated[str, Body(max_length=40)]) -> Res
         bound=max((told.bound for told in one.told), default=None),
         words=one.refusal or in_words(one.told),
     )
+
+
+@router.post("/specs/frontier")
+def frontier(text: Annotated[str, Body(max_length=drafts.MOST_SPEC, embed=True)]) -> Response:
+    """From which epsilon on each need is met, with all else as the spec says, as a part of the
+    page."""
+    with drafts.drafted(text) as draft:
+        refuse_beyond(draft)
+        prepared = prepared_draft(draft)
+        if not prepared.spec.needs:
+            raise SafeError("the spec states no needs; write some under needs:")
+        solution = solved(prepared, prepared.spec.needs)
+    picture = frontier_plot(solution, prepared.spec.privacy.epsilon)
+    return part(
+        "frontier",
+        picture=b64encode(picture.encode()).decode(),
+        told=list(in_sentences(solution)),
+        least=solution.epsilon,
+        asked_by=solution.asked_by,
+    )
+
+
+@router.get("/specs/{name}/board")
+def board(name: str) -> Response:
+    """The page on which a board decides about the spec as it is saved, to print."""
+    with drafts.drafted(drafts.existing(name).read_text(encoding="utf-8")) as draft:
+        refuse_beyond(draft)
+        prepared = prepared_draft(draft)
+        needs = prepared.spec.needs
+        shown = board_page(
+            prepared,
+            plan_summary(prepared),
+            balance(prepared),
+            solved(prepared, needs) if needs else None,
+        )
+    return HTMLResponse(shown, headers={"Content-Security-Policy": STAGED})
 
 
 @router.get("/specs/{name}")

@@ -321,19 +321,29 @@ class Answering:
         lows, highs = self.ends(name)
         return float(lows[0]), float(highs[-1])
 
-    def records_behind(self, question: Question, group: Equations) -> float:
+    def records_behind(
+        self, question: Question, group: Equations, *, at_most: float | None = None
+    ) -> float:
         """How many records the estimates say that a group's answer is divided by: of two
-        statistics, the fewest; infinitely many where it is divided by none."""
+        statistics, the fewest; infinitely many where it is divided by none.
+
+        Args:
+            at_most: the confidence with which there are no more; the estimate without one.
+        """
+
+        def records(row: Floats) -> float:
+            noise = 0.0 if at_most is None else group.estimates.half_width(row, at_most)
+            return float(row @ group.estimates.values) + noise
+
         found = [inf]
         for one, rows in zip(question.statistics, group.rows, strict=True):
-            values = group.estimates.values
             if one.kind in ("share", "mean"):
-                found.append(float(rows[1] @ values))
+                found.append(records(rows[1]))
             elif one.kind == "quantile":
                 assert one.probability is not None, "a quantile has a probability"
-                found.append(float(rows[-1] @ values) / (1 - float(one.probability)))
+                found.append(records(rows[-1]) / (1 - float(one.probability)))
         if question.compared is not None and question.compared[0] == "over":
-            found.append(float(group.rows[1][0] @ group.estimates.values))
+            found.append(records(group.rows[1][0]))
         return min(found)
 
     def _queries(

@@ -95,6 +95,7 @@ NOTHING_CHANGES = {
     "/specs/check",
     "/specs/plan",
     "/specs/alternative",
+    "/specs/frontier",
     "/tables/{kind}/{name}/look",
 }
 IN_ONE_TRANSACTION = {"/releases/{release}/comments"}  # with their entry, in the file of people

@@ -175,6 +175,34 @@ def test_a_plan_says_whether_needs_are_met(
     assert "count by region within 40 at 95 %" in plan
     assert "whatever the answers are" in plan
     assert "the &lt;regional&gt; unit" in plan
+    drawn = html.unescape(somebody.post("/specs/frontier", json={"text": text}).text)
+    assert drawn.startswith('<img src="data:image/svg+xml;base64,')
+    assert "count by region within 40: met from epsilon" in drawn
+    assert "is the least that meets all needs" in drawn
+    without = text.replace("needs:", "ignored:", 1)
+    assert somebody.post("/specs/frontier", json={"text": without}).status_code == 409
+
+
+def test_the_page_for_the_board_has_needs_risk_cost_and_who_signs(
+    somebody: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HALLMARK_DATA", str(tmp_path))
+    example.open_account()
+    need = {"question": "count by region", "within": 40, "stated_by": "the <regional> unit"}
+    own = example.only(tmp_path, "age", "region") | {
+        "needs": [need], "approvals": {"plan": ["methodologist"]}, "title": "<b>A table</b>",
+    }  # fmt: skip
+    text = example.write(tmp_path, 400, **own).read_text()
+    somebody.post("/specs", data={"name": "survey"}, files={"spec": ("s.yaml", text.encode())})
+    answer = somebody.get("/specs/survey/board")
+    assert answer.status_code == 200
+    assert "script-src" not in answer.headers["Content-Security-Policy"]  # none may run
+    for told in (
+        "&lt;b&gt;A table&lt;/b&gt;", "the &lt;regional&gt; unit", "<svg", "methodologist",
+        "before the private data are asked", "of guesses about one unit can be right at most",
+        "epsilon 2, delta 0.0001 left", "Census Bureau",
+    ):  # fmt: skip
+        assert told in answer.text, told
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ from hallmark.mechanisms.utility.evaluate import UtilityScores
 from hallmark.schemas.visible import visible
 from hallmark.tasks.changes import Change, Changes, Shift, ShiftedTable, Shifts
 from hallmark.tasks.evaluate import Evaluation
+from hallmark.tasks.forecast.changes import Change, Savings
 from hallmark.tasks.forecast.verdict import Alternative, Verdict
 from hallmark.tasks.questions.answers import Answer, Answers
 
@@ -178,6 +179,13 @@ def _solution(text: str) -> None:
     plans.print_solution({"epsilon": None, "asked_by": "", **never})
 
 
+def _savings(text: str) -> None:
+    one = (Change(told=text, epsilon=Fraction(1, 2)),)
+    plans.print_savings(Savings(epsilon=Fraction(1), each=one, best=one))
+    plans.print_savings(Savings(epsilon=Fraction(1), each=one))
+    plans.print_savings(Savings(epsilon=Fraction(1), refusal=text))
+
+
 def _sweep(text: str) -> None:
     told = (Verdict((text,), 1.0, 0.5, "useless", in_unit=1.0, unit=text),)
     plans.print_sweep([Alternative(Fraction(1), 0.5, told), Alternative(Fraction(2), refusal=text)])
@@ -286,6 +294,7 @@ PRINTED: dict[str, Callable[[str], None]] = {
     "print_history": _history,
     "print_plan": _plan,
     "print_solution": _solution,
+    "print_savings": _savings,
     "print_sweep": _sweep,
     "print_precisions": _precisions,
     "query": lambda text: _answers(text, cli_query._print),

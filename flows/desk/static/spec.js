@@ -9,7 +9,11 @@ const slider = document.getElementById("epsilon");
 const progress = document.getElementById("progress");
 const cancel = document.getElementById("cancel");
 const rows = others.querySelector("tbody");
+const needs = document.getElementById("needs");
+const draw = document.getElementById("draw");
+const frontier = document.getElementById("frontier");
 let asking = null; // what can be cancelled
+let planned = ""; // the text of the plan that is shown
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -17,7 +21,7 @@ form.addEventListener("submit", async (event) => {
   asking = new AbortController();
   const { signal } = asking;
   plan.setAttribute("aria-busy", "true");
-  others.hidden = true;
+  others.hidden = needs.hidden = true;
   say("Planning …");
   try {
     const epsilons = document.getElementById("epsilons").value.split(",").map((one) => one.trim()).filter(Boolean);
@@ -25,6 +29,9 @@ form.addEventListener("submit", async (event) => {
     if (reply.ok) {
       plan.innerHTML = await reply.text(); // made by the desk, every value escaped
       plan.removeAttribute("aria-busy");
+      planned = text.value;
+      needs.hidden = !plan.querySelector("[data-needs]");
+      frontier.replaceChildren();
       await compare(text.value, epsilons, signal);
     } else say((await reply.json()).detail, "bad told");
   } catch {
@@ -63,6 +70,20 @@ cancel.addEventListener("click", () => {
   progress.textContent = "Cancelled.";
 });
 slider.addEventListener("input", show);
+
+draw.addEventListener("click", async () => {
+  draw.disabled = true;
+  frontier.textContent = "Planning …";
+  try {
+    const reply = await ask("/specs/frontier", { text: planned }, null);
+    if (reply.ok) frontier.innerHTML = await reply.text(); // made by the desk, every value escaped
+    else frontier.textContent = (await reply.json()).detail;
+  } catch {
+    frontier.textContent = "The desk does not answer; your text is still here.";
+  } finally {
+    draw.disabled = false;
+  }
+});
 
 function show() {
   const shown = rows.children[slider.value];
