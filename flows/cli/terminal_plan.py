@@ -13,7 +13,7 @@ from hallmark.tasks.forecast.verdict import WORDS, in_words
 from hallmark.tasks.rendering.wording import duration, percent
 
 if TYPE_CHECKING:
-    from hallmark.tasks.forecast.changes import Savings
+    from hallmark.tasks.forecast.savings import Savings
     from hallmark.tasks.forecast.verdict import Alternative, Verdict
 
 _WORKERS = 4  # for which a time is told, beside that of one core

@@ -38,7 +38,7 @@ from hallmark.mechanisms.utility.evaluate import UtilityScores
 from hallmark.schemas.visible import visible
 from hallmark.tasks.changes import Change, Changes, Shift, ShiftedTable, Shifts
 from hallmark.tasks.evaluate import Evaluation
-from hallmark.tasks.forecast.changes import Change, Savings
+from hallmark.tasks.forecast.savings import Saving, Savings
 from hallmark.tasks.forecast.verdict import Alternative, Verdict
 from hallmark.tasks.questions.answers import Answer, Answers
 
@@ -180,7 +180,7 @@ def _solution(text: str) -> None:
 
 
 def _savings(text: str) -> None:
-    one = (Change(told=text, epsilon=Fraction(1, 2)),)
+    one = (Saving(told=text, epsilon=Fraction(1, 2)),)
     plans.print_savings(Savings(epsilon=Fraction(1), each=one, best=one))
     plans.print_savings(Savings(epsilon=Fraction(1), each=one))
     plans.print_savings(Savings(epsilon=Fraction(1), refusal=text))

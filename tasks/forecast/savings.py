@@ -40,7 +40,7 @@ Content = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class Saving:
     """A change of the spec, and the least epsilon that meets the needs with it.
 
     Attributes:
@@ -68,8 +68,8 @@ class Savings:
     """
 
     epsilon: Fraction
-    each: tuple[Change, ...] = ()
-    best: tuple[Change, ...] = ()
+    each: tuple[Saving, ...] = ()
+    best: tuple[Saving, ...] = ()
     refusal: str = ""
 
     @property
@@ -102,8 +102,8 @@ def savings(prepared: Prepared, needs: Sequence[Need], epsilon: Fraction) -> Sav
     met = [need for need, one in zip(needs, told, strict=True) if one.satisfied]
     candidates = list(_candidates(now, needs))
     content, least = now.spec.content(), epsilon
-    each: tuple[Change, ...] = ()
-    best: list[Change] = []
+    each: tuple[Saving, ...] = ()
+    best: list[Saving] = []
     while candidates:
         found = [
             (about, one)
@@ -111,16 +111,16 @@ def savings(prepared: Prepared, needs: Sequence[Need], epsilon: Fraction) -> Sav
             if (about := _about(now, one.apply(content), met, least)) is not None
         ]
         found.sort(key=lambda one: one[0])
-        each = each or tuple(Change(told=one.told, epsilon=about) for about, one in found)
+        each = each or tuple(Saving(told=one.told, epsilon=about) for about, one in found)
         if not found or found[0][0] > _SAVES * least:
             break
         least, chosen = found[0]
         content = chosen.apply(content)
-        best.append(Change(told=chosen.told, epsilon=least))
+        best.append(Saving(told=chosen.told, epsilon=least))
         candidates = [one for one in candidates if one.key != chosen.key]
     if best:
         sure = _least(now, content, met, least)
-        best = [] if sure is None else [*best[:-1], Change(told=best[-1].told, epsilon=sure)]
+        best = [] if sure is None else [*best[:-1], Saving(told=best[-1].told, epsilon=sure)]
     return Savings(epsilon=epsilon, each=each, best=tuple(best))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from hallmark.schemas.needs import Need
 from hallmark.tasks.forecast import changes
-from hallmark.tasks.forecast.changes import savings
+from hallmark.tasks.forecast.savings import savings
 from hallmark.tasks.forecast.needs import need_forecasts
 from hallmark.tasks.forecast.solution import solved
 from hallmark.tasks.planning.prepare import at_epsilon, prepare
