@@ -210,8 +210,8 @@ def plan(
     )
     from hallmark.schemas.question import QuestionError
     from hallmark.tasks.forecast.board import board_page
-    from hallmark.tasks.forecast.savings import savings
     from hallmark.tasks.forecast.frontier import frontier_plot
+    from hallmark.tasks.forecast.savings import savings
     from hallmark.tasks.forecast.solution import solved
     from hallmark.tasks.forecast.summary import plan_summary
     from hallmark.tasks.forecast.verdict import sweep as compared

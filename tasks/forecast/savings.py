@@ -8,7 +8,7 @@ chosen by data. The best is taken, then the best beside it, until none saves two
 It is no proof that nothing better exists. Where a mechanism chooses on answers what it measures,
 nothing is sure enough to compare.
 
-Oracle.  tests/tasks/forecast/test_changes.py: at the epsilon that is told, the changed spec meets
+Oracle.  tests/tasks/forecast/test_savings.py: at the epsilon that is told, the changed spec meets
          the needs, and the unchanged one does not.
 """
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from hallmark.schemas.needs import Need
-from hallmark.tasks.forecast import changes
-from hallmark.tasks.forecast.savings import savings
+from hallmark.tasks.forecast import savings as module
 from hallmark.tasks.forecast.needs import need_forecasts
+from hallmark.tasks.forecast.savings import savings
 from hallmark.tasks.forecast.solution import solved
 from hallmark.tasks.planning.prepare import at_epsilon, prepare
 from hallmark.tasks.planning.prepared import Prepared
@@ -76,8 +76,8 @@ def test_what_is_said_of_columns_goes_with_them(tmp_path: Path) -> None:
         output={"columns": ["age", "income", "region"], "formats": ["csv"]},
     )
     of = prepare(path)
-    left = changes._without(of.spec.content(), ["income", "region"])
-    spec = changes._planned(of, left, Fraction(1)).spec
+    left = module._without(of.spec.content(), ["income", "region"])
+    spec = module._planned(of, left, Fraction(1)).spec
     assert list(spec.columns) == ["age", "employed", "since"]
     assert spec.data.ignore == ("person", "income", "region")
     assert not spec.constraints  # which was about income
