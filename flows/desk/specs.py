@@ -12,23 +12,23 @@ from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
 from hallmark import schemas
 from hallmark.flows import engine
 from hallmark.flows.desk import drafts
-from hallmark.flows.desk.pages import STAGED, page, part
+from hallmark.flows.desk.beginnings import begun, refuse_taken
+from hallmark.flows.desk.pages import STAGED, ledger, page, part
 from hallmark.flows.desk.tables import ENDINGS, brought_by
 from hallmark.flows.desk.visitor import Visitor, logged_in
 from hallmark.schemas.calendar import PERIOD_MARK
 from hallmark.schemas.exact import read_exact
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
-from hallmark.schemas.skeleton import skeleton_from_names
-from hallmark.schemas.source_text import with_keys
 from hallmark.schemas.spec_questions import Questions
-from hallmark.schemas.table_sections import format_by_name
 from hallmark.schemas.yaml_document import Unreadable
+from hallmark.tasks.asked import asked_for
 from hallmark.tasks.check import ordering_check, standing, values_page
 from hallmark.tasks.forecast.summary import plan_summary
 from hallmark.tasks.forecast.verdict import in_words, sweep
 from hallmark.tasks.installation.disk import UPLOAD, allowed, size_in_words
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.installation.workspace import whole
 from hallmark.tasks.ledger.accounts import about_balance, balance
 from hallmark.tasks.people.actions import doing, record
@@ -38,9 +38,8 @@ from hallmark.tasks.planning.places import checked_spec, specs_folder, tables_fo
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.requested import PlanRefused
-from hallmark.tasks.planning.skeletons import skeleton
-from hallmark.tasks.planning.uploads import Place, ordering_from, places
-from hallmark.tasks.sources.look import look
+from hallmark.tasks.planning.uploads import ordering_from, places
+from hallmark.tasks.releases import release_of
 
 router = APIRouter()
 _LINE = re.compile(r"(?::(\d+))?(?:: )?(?:([^\s:]+): )?(.*)", re.DOTALL)
@@ -70,18 +69,15 @@ def begin(
     spec: UploadFile | None = None,
 ) -> Response:
     """Begin a spec: from an uploaded one, or as `init` makes it of a table or dictionary."""
-    file = drafts.file_of(name)
-    if file.exists():
-        raise SafeError(f"there is a spec {name!r} already; open it, or choose another name")
+    refuse_taken(name)
     if spec is not None and spec.filename:
         text = _decoded(spec.file.read(drafts.MOST_SPEC + 1))
     elif (place := next((one for one in places() if one.source == table), None)) is not None:
-        text = _begun(place)
-        text = re.sub(r"(?m)^release: .*$", f"release: {name}", text, count=1)
+        text = begun(place, name)
     else:
         raise SafeError("upload a spec, or choose one of the tables; nothing was begun")
     with doing(logged_in(request).actor, "spec-saved", name):
-        drafts.keep(file, text)
+        drafts.keep(drafts.file_of(name), text)
     return RedirectResponse(f"/specs/{name}", 303)
 
 
@@ -136,17 +132,27 @@ def alternative(text: Text, epsilon: Annotated[str, Body(max_length=40)]) -> Res
 
 
 @router.get("/specs/{name}")
-def spec_page(request: Request, name: str) -> Response:
-    """The editor of one spec."""
+def spec_page(request: Request, name: str, plan: str = "") -> Response:
+    """The editor of one spec.
+
+    Args:
+        plan: `now` where the plan is to be shown at once.
+    """
     text = drafts.existing(name).read_text(encoding="utf-8")
+    questions, recurs = _questions(name, text), PERIOD_MARK in text
+    is_complete = questions is not None and questions.number == 0
+    one = None if recurs or not is_complete else release_of(name, ledger(), profile())
     return page(
         request,
         "spec",
         name=name,
         text=text,
         seen=drafts.digest(text),
-        questions=_questions(name, text),
-        recurs=PERIOD_MARK in text,
+        questions=questions,
+        recurs=recurs,
+        plan_now=plan == "now" and is_complete,
+        is_new=one is not None and one.state == "draft",
+        asked=asked_for(name) if is_complete else None,
         server=engine.has_server(),
         **_about_file(logged_in(request), text),
     )
@@ -299,23 +305,6 @@ def _warning(text: str) -> dict[str, Any]:
 
 def _specs() -> list[str]:
     return sorted(path.stem for path in specs_folder().glob("*.yaml"))
-
-
-def _begun(place: Place) -> str:
-    """The skeleton of a spec for a file, which says how it is written if somebody confirmed that.
-
-    Raises:
-        SkeletonError: none can be made of it.
-        SafeError: its columns cannot be read.
-    """
-    known = place.upload
-    form = (None if known is None else known.form) or {}
-    if not place.is_table or (not form and format_by_name(place.name) in ("csv", "parquet")):
-        return skeleton(place.file, tables_folder())
-    seen = look(place.file, form)  # which may break on it, as this process must not
-    if not seen.columns:
-        raise SafeError(f"the columns of {place.name} cannot be read: {seen.refusal}")
-    return with_keys(skeleton_from_names(seen.columns, path=place.name, source=place.source), form)
 
 
 def _decoded(content: bytes) -> str:

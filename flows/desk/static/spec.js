@@ -11,8 +11,13 @@ const cancel = document.getElementById("cancel");
 const rows = others.querySelector("tbody");
 let asking = null; // what can be cancelled
 
-form.addEventListener("submit", async (event) => {
+form.addEventListener("submit", (event) => {
   event.preventDefault();
+  const epsilons = document.getElementById("epsilons").value.split(",").map((one) => one.trim()).filter(Boolean);
+  showPlan(epsilons);
+});
+
+async function showPlan(epsilons) {
   asking?.abort();
   asking = new AbortController();
   const { signal } = asking;
@@ -20,7 +25,6 @@ form.addEventListener("submit", async (event) => {
   others.hidden = true;
   say("Planning …");
   try {
-    const epsilons = document.getElementById("epsilons").value.split(",").map((one) => one.trim()).filter(Boolean);
     const reply = await ask("/specs/plan", { text: text.value }, signal);
     if (reply.ok) {
       plan.innerHTML = await reply.text(); // made by the desk, every value escaped
@@ -33,7 +37,7 @@ form.addEventListener("submit", async (event) => {
   } finally {
     if (!signal.aborted) plan.removeAttribute("aria-busy");
   }
-});
+}
 
 async function compare(said, epsilons, signal) {
   rows.replaceChildren();
@@ -85,6 +89,10 @@ function ask(address, body, signal) {
 }
 
 form.querySelector("button").disabled = false;
+if ("now" in form.dataset) { // for whoever comes from the last question
+  document.getElementById("plan-heading").focus();
+  showPlan([]);
+}
 
 function say(words, kind = "hint") {
   const line = document.createElement("p");
