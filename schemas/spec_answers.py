@@ -396,7 +396,7 @@ _TUNED: Choices = (
     ("synthetic", "synthetic data"),
     ("private", "private data"),
 )
-_REPLICATES: Keys = ("output", "replicates")
+_REPLICATES: Keys = ("output", "replicates", "number")
 STATEMENTS = "What only people can state"
 """The heading of what an audit report prints as stated by people."""
 _NEIGHBOURS: Choices = (
@@ -479,7 +479,7 @@ def answers_about_release() -> Mapping[str, tuple[Answer, ...]]:
             _text(ReleaseSpec, ("release",), "Name", more=True),
             _text(ReleaseSpec, ("title",), "Title"),
             _text(ReleaseSpec, ("description",), "Description", lines=2, more=True),
-            _text(Replicates, (*_REPLICATES, "number"), "Replicate weights; empty: none", more=True),
+            _text(Replicates, _REPLICATES, "Replicate weights; empty: none", more=True),
         ),
         "The people": (
             _text(Population, ("population", "account"), "Account", suggests="accounts"),

@@ -159,6 +159,13 @@ def test_what_a_spec_says_of_neighbours_stands(steward: Person):
     assert content()["privacy"]["neighbours"] == "add_remove"
 
 
+def test_replicate_weights_are_left_out_by_emptying_their_field(steward: Person):
+    sent = asked(steward)
+    assert sent["output.replicates.number"] == "40"
+    steward.post(PATH, **sent | {"output.replicates.number": ""})
+    assert "output" not in content()
+
+
 def test_a_spec_that_changed_meanwhile_is_not_overwritten(steward: Person):
     sent = asked(steward)
     steward.post("/specs/enquete/about", title="Theirs")
