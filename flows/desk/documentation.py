@@ -27,6 +27,13 @@ FOLDER = Path(__file__).parent / "manual"
 REFERENCE = "spec-reference"
 _WHOLE, _COLUMN = "The whole spec", "columns.NAME of type "
 _BY_ITSELF = ("http", "https", "mailto")
+_SHOWN = {
+    "<table": '<div class="rows" tabindex="0"><table',  # what is wide is scrolled, also by keys
+    "</table>": "</table></div>",
+    "<pre": '<pre tabindex="0"',
+    "<th></th>": "<td></td>",
+}
+"""Tags that the renderer makes, which it makes of nothing that a page says."""
 _markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
@@ -94,8 +101,8 @@ def manual_of(name: str) -> Manual:
         if token.children is not None:
             token.children = list(_inner(token.children))
     body = _markdown.renderer.render(tokens, _markdown.options, {})
-    body = body.replace("<table", '<div class="rows" tabindex="0"><table')
-    body = body.replace("</table>", "</table></div>")
+    for made, shown in _SHOWN.items():
+        body = body.replace(made, shown)
     (title,) = (text for text, _ in headings[:1])
     return Manual(title, Markup(body), headings[1:], frozenset(anchors))
 
