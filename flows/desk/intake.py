@@ -40,6 +40,8 @@ _TEXTS = {
     ("POST", "/specs/{name}"),
     ("POST", "/specs/{name}/about"),
     ("POST", "/specs/{name}/columns"),
+    ("POST", "/specs/{name}/columns/type"),
+    ("POST", "/specs/{name}/questions"),
     ("POST", "/specs/check"),
     ("POST", "/specs/plan"),
     ("POST", "/specs/alternative"),

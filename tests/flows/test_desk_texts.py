@@ -12,12 +12,14 @@ from hallmark.flows.desk import (
     accounts,
     agency,
     answers,
+    asking,
     calendar,
     desk,
     keys,
     log_in,
     pages,
     people,
+    questions,
     releases,
     specs,
 )
@@ -44,6 +46,8 @@ FREE: dict[tuple[str, str], dict[str, Any]] = {
     ("/accounts", "person"): OPEN | {"neighbours": "add_remove", "person": "id", "records": "2"},
     ("/accounts/{account}/cap", "reason"): CAP,
     ("/releases/{release}/comments", "text"): {"text": "fine"},
+    ("/releases/{release}/ask", "words"): {"words": "for Friday"},
+    ("/releases/{release}/decline", "reason"): {"reason": "not this week"},
     ("/releases/{release}/looks", "reason"): {"reason": "it was wrong"},
     ("/releases/{release}/reopen", "reason"): {"reason": "it was explained"},
     ("/releases/{release}/withdraw", "reason"): {"reason": "it is not needed"},
@@ -64,7 +68,7 @@ OTHERS = {
     # fields that are compared with what there is, or read as numbers, times or specs
     "login", "password", "again", "old", "code", "next", "epsilon", "delta", "table", "spec",
     "period", "at", "timezone", "embargo_days", "embargo_at", "text", "name",
-    "column", "type_", "seen", "dictionary",
+    "column", "type_", "to", "seen", "dictionary",
 }  # fmt: skip
 
 
@@ -77,7 +81,10 @@ def somebody(home: Path) -> TestClient:
 
 
 def test_the_table_has_every_free_text_of_a_form():
-    rooms = (accounts, agency, answers, calendar, keys, log_in, people, releases, specs)
+    rooms = (
+        accounts, agency, answers, asking, calendar, keys, log_in, people, questions, releases,
+        specs,
+    )  # fmt: skip
     fields = {
         (route.path, field.name): field.field_info
         for room in rooms

@@ -15,8 +15,13 @@ const frontier = document.getElementById("frontier");
 let asking = null; // what can be cancelled
 let planned = ""; // the text of the plan that is shown
 
-form.addEventListener("submit", async (event) => {
+form.addEventListener("submit", (event) => {
   event.preventDefault();
+  const epsilons = document.getElementById("epsilons").value.split(",").map((one) => one.trim()).filter(Boolean);
+  showPlan(epsilons);
+});
+
+async function showPlan(epsilons) {
   asking?.abort();
   asking = new AbortController();
   const { signal } = asking;
@@ -24,7 +29,6 @@ form.addEventListener("submit", async (event) => {
   others.hidden = needs.hidden = true;
   say("Planning …");
   try {
-    const epsilons = document.getElementById("epsilons").value.split(",").map((one) => one.trim()).filter(Boolean);
     const reply = await ask("/specs/plan", { text: text.value }, signal);
     if (reply.ok) {
       plan.innerHTML = await reply.text(); // made by the desk, every value escaped
@@ -40,7 +44,7 @@ form.addEventListener("submit", async (event) => {
   } finally {
     if (!signal.aborted) plan.removeAttribute("aria-busy");
   }
-});
+}
 
 async function compare(said, epsilons, signal) {
   rows.replaceChildren();
@@ -106,6 +110,10 @@ function ask(address, body, signal) {
 }
 
 form.querySelector("button").disabled = false;
+if ("now" in form.dataset) { // for whoever comes from the last question
+  document.getElementById("plan-heading").focus();
+  showPlan([]);
+}
 
 function say(words, kind = "hint") {
   const line = document.createElement("p");
