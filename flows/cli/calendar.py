@@ -9,6 +9,7 @@ import typer
 from hallmark.flows.cli.options import OutOption
 from hallmark.flows.cli.running import stoppable, tell_ending
 from hallmark.flows.screen import say
+from hallmark.tasks.installation.workspace import ledger_url
 
 calendar_app = typer.Typer(
     help="Recurring releases, each period with its own release and budget.", no_args_is_help=True
@@ -21,17 +22,26 @@ CalendarArgument = Annotated[
 
 @calendar_app.command("show")
 def show(calendar: CalendarArgument) -> None:
-    """Check a calendar and its specs, and list what is due in the current period of each entry."""
+    """Check a calendar and its specs, and list what is due in the current period of each entry.
+
+    Where the account keeps a series, also what the period has of its cap.
+    """
     from hallmark.flows import quiet
 
     quiet.configure()
     from hallmark.flows.cli.terminal import print_calendar
     from hallmark.schemas.loading import load_calendar
+    from hallmark.tasks.ledger.anchors import open_ledger
+    from hallmark.tasks.ledger.series import told_of_period
     from hallmark.tasks.planning.instances import due
 
-    now = datetime.now(UTC)
-    entries = load_calendar(calendar).releases
-    print_calendar([(name, entry, due(calendar, name, now)) for name, entry in entries.items()])
+    now, book = datetime.now(UTC), open_ledger(ledger_url())
+    found = []
+    for name, entry in load_calendar(calendar).releases.items():
+        prepared = (one := due(calendar, name, now)).prepared
+        share = told_of_period(book, prepared.spec.population.account, prepared.period)
+        found.append((name, entry, one, share))
+    print_calendar(found)
 
 
 @calendar_app.command("run")

@@ -384,11 +384,12 @@ def presence_of(
 
 def _in_rho(cap: Budget) -> Fraction:
     """The cap of a series, whose releases compose in zCDP."""
-    from hallmark.mechanisms.privacy.account_filter import implied_rho
+    from hallmark.tasks.ledger.series import NoPlan, rho_cap_of_series
 
-    if cap.is_pure:
-        raise typer.BadParameter("a series needs a delta above 0", param_hint="--delta")
-    return implied_rho(cap)
+    try:
+        return rho_cap_of_series(cap)
+    except NoPlan as error:
+        raise typer.BadParameter(str(error), param_hint="--delta") from error
 
 
 def cap_of(epsilon: str | None, rho: str | None, delta: str) -> tuple[Budget, Fraction | None]:

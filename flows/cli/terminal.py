@@ -196,12 +196,19 @@ def print_rehearsal(result: "Rehearsal") -> None:
     line("If the plan's gate is opened after this, its approvals name this rehearsal.")
 
 
-def print_calendar(entries: "Sequence[tuple[str, Scheduled, Instance]]") -> None:
-    """Print the entries of a calendar, with the release that is due now."""
+def print_calendar(entries: "Sequence[tuple[str, Scheduled, Instance, str]]") -> None:
+    """Print the entries of a calendar, with the release that is due now and its period's share."""
     from hallmark.mechanisms.privacy.ledger.terms import shown
 
     table(
-        ("entry", "runs at", "period's budget", "release now due", "published from"),
+        (
+            "entry",
+            "runs at",
+            "period's budget",
+            "release now due",
+            "published from",
+            "of the series",
+        ),
         (
             (
                 name,
@@ -209,7 +216,8 @@ def print_calendar(entries: "Sequence[tuple[str, Scheduled, Instance]]") -> None
                 shown(due.allowance.budget),
                 due.prepared.spec.release,
                 str(due.prepared.spec.embargo or "at once"),
+                share or "none",
             )
-            for name, entry, due in entries
+            for name, entry, due, share in entries
         ),
     )

@@ -42,6 +42,7 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn | InPerson] = {
     ("GET", "/accounts/{account}"): Right.ACCOUNTS,
     ("POST", "/accounts"): Right.BUDGET,
     ("POST", "/accounts/{account}/cap"): Right.BUDGET,
+    ("POST", "/accounts/{account}/plan"): Right.BUDGET,
     ("GET", "/releases/{release}/files/{name}"): Right.REVIEW,
     ("GET", "/releases/{release}/rehearsal/{name}"): Right.REVIEW,
     ("POST", "/releases/{release}/comments"): Right.REVIEW,

@@ -1,12 +1,16 @@
 """How the periods of a series share its account's cap."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from math import floor
+from math import floor, inf
 
-from hallmark.mechanisms.privacy.ledger.ledger import AccountState
+from hallmark.mechanisms.privacy.account_filter import implied_rho
+from hallmark.mechanisms.privacy.budget import Budget
+from hallmark.mechanisms.privacy.ledger.chain import Entry
+from hallmark.mechanisms.privacy.ledger.ledger import AccountState, Ledger
 from hallmark.mechanisms.privacy.presence import Period, name_of, period
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.ledger.words import share
 
 _GRID = 10**9  # of shares, so that entries stay short
 _BISECTIONS = 60
@@ -14,6 +18,17 @@ _BISECTIONS = 60
 
 class NoPlan(SafeError):
     """Periods cannot be planned like this."""
+
+
+def rho_cap_of_series(cap: Budget) -> Fraction:
+    """The cap of a series, whose releases compose in zCDP.
+
+    Raises:
+        NoPlan: it is pure, so it covers none by noise of zCDP.
+    """
+    if cap.is_pure:
+        raise NoPlan("a series needs a delta above 0")
+    return implied_rho(cap)
 
 
 def planned(
@@ -41,8 +56,13 @@ def planned(
             f"--from: {first} is a {start.length}, but the account's periods are "
             f"{state.presence.length}s"
         )
-    if not (decay > 0 and 0 <= kept < 1):
+    if not (0 < decay < inf and 0 <= kept < 1):
         raise NoPlan("decay must be above 0, and the part that is kept from 0 up to below 1")
+    try:
+        names = [name_of(Period(start.length, start.number + n)) for n in range(periods)]
+        period(names[-1])
+    except ValueError as error:
+        raise NoPlan(f"--from: {first} and the {periods} periods pass the year 9999") from error
     weights = {start.number + n: Fraction(decay) ** n for n in range(periods)}
     taken = {period(name).number: rho for name, rho in state.by_period.items()}
     most = (1 - Fraction(kept)) * state.rho_cap
@@ -62,7 +82,7 @@ def planned(
             f"account {state.name!r}: nothing is left of the cap for some of these periods; plan "
             "fewer, keep less, or have the cap raised"
         )
-    return {name_of(Period(start.length, n)): rho for n, rho in shares.items()}
+    return dict(zip(names, shares.values(), strict=True))
 
 
 def periods_of(state: AccountState) -> Mapping[str, tuple[Fraction, Fraction]]:
@@ -70,3 +90,33 @@ def periods_of(state: AccountState) -> Mapping[str, tuple[Fraction, Fraction]]:
     names = sorted({*state.planned, *state.by_period}, key=period)
     nothing = Fraction(0)
     return {n: (state.planned.get(n, nothing), state.by_period.get(n, nothing)) for n in names}
+
+
+def told_of_period(book: Ledger, account: str, about: str | None) -> str:
+    """What a period of an account's series has, in words; empty where it keeps none.
+
+    Raises:
+        LedgerError: it is none of the series' periods.
+    """
+    if about is None or not book.has_account(account):
+        return ""
+    state = book.account(account)
+    if state.presence is None:
+        return ""
+    planned, _ = periods_of(state).get(about, (Fraction(0), Fraction(0)))
+    left = book.left_for(account, about)
+    return f"{about}: planned {share(state, planned)}; left {share(state, left)}"
+
+
+def releases_by_period(entries: Iterable[Entry]) -> dict[str, list[str]]:
+    """Names of the releases about each period that hold budget, the first that took some first."""
+    found: dict[str, list[str]] = {}
+    for entry in entries:
+        release, about = entry.release, entry.payload.get("period")
+        if release is None:
+            continue
+        if entry.kind == "cancel":
+            found = {name: [o for o in some if o != release] for name, some in found.items()}
+        elif about is not None and release not in found.setdefault(about, []):
+            found[about].append(release)
+    return found

@@ -70,6 +70,7 @@ ActionName = Literal[
     "change-decided",
     "account-opened",
     "cap-changed",
+    "series-planned",
     "log-exported",
     "not-done",
 ]

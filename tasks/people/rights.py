@@ -31,7 +31,7 @@ class Right(StrEnum):
     DECIDE = "decide", "hand in signed decisions"
     PREPARE = "prepare", "write specs, upload tables, plan releases and ask for them"
     RUN = "run", "start, decline, stop, rehearse, schedule, reopen and give up releases"
-    BUDGET = "budget", "open accounts of privacy budget and change their caps"
+    BUDGET = "budget", "open accounts of privacy budget, change their caps, and plan series"
     AUDIT = "audit", "read and export the log of what people did"
     GOVERN = "govern", "propose changes of the profile, and approve those of others"
     MANAGE = "manage", "manage people, their roles and access tokens, and allow uncharged looks"

@@ -20,6 +20,7 @@ from hallmark.mechanisms.privacy.costs import Cost
 from hallmark.mechanisms.privacy.ledger import steps
 from hallmark.mechanisms.privacy.ledger.history import Step
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.mechanisms.privacy.presence import Presence
 from hallmark.schemas.documents.decisions import Decision
 from hallmark.schemas.visible import visible
 from hallmark.tasks.gates.decision_keys import sign
@@ -28,6 +29,7 @@ from hallmark.tasks.gates.waiting import asked_now, waiting_of, waiting_releases
 from hallmark.tasks.installation.operator import ordering
 from hallmark.tasks.installation.signing import private_key
 from hallmark.tasks.installation.workspace import ledger_url
+from hallmark.tasks.ledger import words
 from hallmark.tasks.people.actions import actions
 from hallmark.tasks.people.rights import Role
 from hallmark.tasks.planning.looks import looks_at_table_of
@@ -280,6 +282,87 @@ def test_accounts_are_opened_and_capped_at_the_desk(home: Path):
     state = Ledger(ledger_url()).account("people")
     assert (str(state.cap.epsilon), state.composition) == ("3", "zcdp")
     assert "100 % left" in steward.get("/accounts").text
+
+
+def test_a_series_is_opened_planned_and_shown_by_periods(home: Path):
+    steward = TestClient(desk, headers=as_somebody(Role.STEWARD))
+    form = {"epsilon": "2", "delta": "1e-5", "neighbours": "replace_one", "reason": "the board"}
+    terms = form | {"name": "people", "series": "month", "rotation": "2-1-1", "most": "2"}
+    for wrong, says in (
+        ({"rotation": "2-1"}, "is no rotation"),
+        ({"delta": "0"}, "a series needs a delta above 0"),
+        ({"series": ""}, "say how long the periods of the series are"),
+    ):
+        refused = steward.post("/accounts", data=terms | wrong)
+        assert (refused.status_code, says in refused.text) == (409, True), refused.text
+    assert steward.post("/accounts", data=terms).status_code == 200
+    book = Ledger(ledger_url())
+    opened = book.account("people")
+    assert opened.presence == Presence(length="month", pattern=(0, 1, 3), most=2)
+    said = steward.get("/accounts/people").text
+    assert "any 2 of the months 1, 2, 4 of a rotation" in said
+    assert "No period has a share yet" in said
+
+    plan = {"first": "2026-01", "periods": "4", "decay": "1", "kept": "0.5", "reason": "the board"}
+    for wrong, says in (
+        ({"first": "2026"}, "2026 is a year"),
+        ({"kept": "1"}, "from 0 up to below 1"),
+        ({"decay": "nan"}, "decay must be above 0"),
+    ):
+        refused = steward.post("/accounts/people/plan", data=plan | wrong)
+        assert (refused.status_code, says in refused.text) == (409, True), refused.text
+    assert steward.post("/accounts/people/plan", data=plan).status_code == 200
+    planned = book.account("people").planned
+    assert set(planned) == {f"2026-0{n}" for n in range(1, 5)}
+    assert actions(about="people")[0].action == "series-planned"
+    relation = Adjacency(neighbours=Neighbours.REPLACE_ONE)
+    budget = Budget(epsilon=Fraction(1, 2), delta=Fraction(1, 10**6))
+    for release in ("of-2026-02", "of-2026-02-r1", "of-2026-02-r2"):
+        book.reserve(
+            "people", release, budget, adjacency=relation, binding="b", period="2026-02",
+            cost=Cost(pure=None, rho=Fraction(1, 1000)),
+        )  # fmt: skip
+    book.cancel("of-2026-02-r1", by="ada", reason="tests")
+    page = steward.get("/accounts/people").text
+    months = re.findall(r'data-name="Period" class="when">(\S+?)<', page)
+    assert months == ["2026-01", "2026-02", "2026-03", "2026-04"]
+    (of_february,) = re.findall(r'"Period" class="when">2026-02<.*?</tr>', page, re.DOTALL)
+    state = book.account("people")
+    left = book.left_for("people", "2026-02")
+    for rho in (planned["2026-02"], Fraction(2, 1000), left):
+        assert f">{words.share(state, rho)}<" in of_february
+    assert re.findall(r"of-2026-02\S*?(?=<)", of_february) == ["of-2026-02", "of-2026-02-r2"]
+    cap = form | {"epsilon": "3"}
+    assert steward.post("/accounts/people/cap", data=cap).status_code == 200
+    assert book.account("people").cap.epsilon == 3
+    assert steward.post("/accounts/people/cap", data=cap | {"delta": "0"}).status_code == 409
+
+
+def test_periods_of_a_series_are_shown_page_by_page(home: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(accounts, "_MOST", 4)
+    steward = TestClient(desk, headers=as_somebody(Role.STEWARD))
+    terms = {"epsilon": "2", "delta": "1e-5", "neighbours": "replace_one", "reason": "the board"}
+    steward.post("/accounts", data=terms | {"name": "people", "series": "year", "most": "1"})
+    plan = {"first": "2021", "periods": "9", "reason": "the board"}
+    assert steward.post("/accounts/people/plan", data=plan).status_code == 200
+
+    def shown(query: str = "") -> tuple[str, str, list[str]]:
+        text = steward.get(f"/accounts/people{query}").text
+        years = re.findall(r'data-name="Period" class="when">(\d+)<', text)
+        return years[0], years[-1], re.findall(r"\?start=\d+", text)
+
+    assert shown() == ("2021", "2024", ["?start=4"])
+    assert shown("?start=4") == ("2025", "2028", ["?start=0", "?start=8"])
+    assert shown("?start=8") == ("2029", "2029", ["?start=4"])
+    assert shown("?start=99") == shown("?start=8")
+    assert shown("?start=-9") == shown()
+    budget = Budget(epsilon=Fraction(1, 2), delta=Fraction(1, 10**6))
+    Ledger(ledger_url()).reserve(
+        "people", "of-2027", budget, binding="b", period="2027",
+        adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
+        cost=Cost(pure=None, rho=Fraction(1, 1000)),
+    )  # fmt: skip
+    assert shown()[:2] == ("2025", "2028")
 
 
 def test_uploads_stay_where_they_belong(home: Path):

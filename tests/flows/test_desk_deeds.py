@@ -50,6 +50,10 @@ DEEDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "/accounts/{account}/cap": (
         f"{HERE}.accounts.refuse_rolled_back", "cap-changed", {"data": CAP},
     ),
+    "/accounts/{account}/plan": (
+        f"{HERE}.accounts.refuse_rolled_back", "series-planned",
+        {"data": {"first": "2026", "periods": "3", **REASON}},
+    ),
     "/calendar": (f"{HERE}.calendar.deploy_calendar", "scheduled", {"data": RECURS}),
     "/calendar/{entry}/run": ("hallmark.flows.engine.start", "ordered", {}),
     "/calendar/{entry}/remove": (f"{HERE}.calendar.take_off", "unscheduled", {}),

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pyotp
 import pytest
@@ -18,9 +20,14 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from hallmark.flows.desk import desk
+from hallmark.mechanisms.privacy.account_filter import implied_budget
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
 from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused
+from hallmark.mechanisms.privacy.presence import Presence
 from hallmark.tasks.installation.progress import announce
-from hallmark.tasks.installation.workspace import Workspace
+from hallmark.tasks.installation.workspace import Workspace, ledger_url
+from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.ledger.series import planned
 from hallmark.tasks.people import directory
 from hallmark.tasks.people.actions import record
 from hallmark.tasks.people.database import writing
@@ -51,6 +58,7 @@ PAGES = {
     "/releases/test-release": Role.REVIEWER,
     "/accounts": Role.REVIEWER,
     "/accounts/test-people": Role.REVIEWER,
+    "/accounts/monthly": Role.STEWARD,
     "/specs": Role.STEWARD,
     "/specs/own": Role.STEWARD,
     "/specs/own/about": Role.STEWARD,
@@ -98,8 +106,33 @@ def made(prefect: None, tmp_path_factory: pytest.TempPathFactory) -> Site:
             )
             with pytest.raises(BudgetRefused) if release == "failed" else nullcontext():
                 flow(str(spec), str(folder / "out"))
+        _keep_a_series(folder)
         seeds = {role: join(role, role) for role in Role}
     return Site("", seeds, keys, folder)
+
+
+def _keep_a_series(folder: Path) -> None:
+    """An account whose months are planned, and a release about the first, which waits."""
+    from hallmark.flows.release import release as flow
+
+    cap, delta = Fraction(1, 10), Fraction(1, 10**5)
+    book = open_ledger(ledger_url())
+    book.open_account(
+        "monthly",
+        cap=implied_budget(cap, delta),
+        rho_cap=cap,
+        composition="zcdp",
+        presence=Presence(length="month", pattern=(0, 1)),
+        adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
+        by="steward",
+        reason="the board",
+    )
+    shares = planned(book.account("monthly"), "2026-01", 14)
+    book.plan_series("monthly", shares, by="steward", reason="the board")
+    waits: dict[str, Any] = {"plan": ["methodologist"]}
+    about: dict[str, Any] = {"series": {"period": "2026-01"}, "population": {"account": "monthly"}}
+    spec = example.write(folder / "monthly", 400, release="homes-2026-01", approvals=waits, **about)
+    flow(str(spec), str(folder / "out"))
 
 
 @pytest.fixture

@@ -45,6 +45,7 @@ FREE: dict[tuple[str, str], dict[str, Any]] = {
     ("/accounts", "reason"): OPEN,
     ("/accounts", "person"): OPEN | {"neighbours": "add_remove", "person": "id", "records": "2"},
     ("/accounts/{account}/cap", "reason"): CAP,
+    ("/accounts/{account}/plan", "reason"): {"first": "2026", "periods": "3", **CAP},
     ("/releases/{release}/comments", "text"): {"text": "fine"},
     ("/releases/{release}/ask", "words"): {"words": "for Friday"},
     ("/releases/{release}/decline", "reason"): {"reason": "not this week"},
@@ -68,7 +69,7 @@ OTHERS = {
     # fields that are compared with what there is, or read as numbers, times or specs
     "login", "password", "again", "old", "code", "next", "epsilon", "delta", "table", "spec",
     "period", "at", "timezone", "embargo_days", "embargo_at", "text", "name",
-    "column", "type_", "to", "seen", "dictionary",
+    "column", "type_", "to", "seen", "rotation", "first", "dictionary",
 }  # fmt: skip
 
 

@@ -1,13 +1,18 @@
 """Recurring releases: a release and a budget in each period, whoever starts it."""
 
 import getpass
+import json
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
 
+from hallmark.mechanisms.privacy.account_filter import implied_budget
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
+from hallmark.mechanisms.privacy.presence import Presence
+from hallmark.schemas.documents.manifest import RECORD_FILE
 from hallmark.schemas.loading import SpecError
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.planning.instances import due, instance
@@ -77,6 +82,53 @@ def test_a_period_never_takes_more_than_its_budget(hallmark: Hallmark, calendar:
     assert code == 4
     assert "'acs 2026-11' allows epsilon 1/3" in said
     assert charged() == []
+
+
+@pytest.fixture
+def series(home: Path, tmp_path: Path) -> Path:
+    """A calendar of a monthly series that learns; each month's table has its own file."""
+    folder = tmp_path / "series"
+    few = example.some_columns("age", "region")
+    few["data"]["source"] = "people-{period}.csv"
+    period = {"period": "{period}", "learn": True}
+    spec = example.write(
+        folder, 400, release="acs-{period}", series=period, mechanism={"name": "mst"}, **few
+    )
+    (folder / "table.csv").rename(folder / "people-2026-10.csv")
+    (folder / "calendar.yaml").write_text(
+        "hallmark_calendar: 1\nreleases:\n  acs:\n"
+        f"    spec: {spec.name}\n    period: month\n    lag: 1\n"
+        '    cron: "0 2 1 * *"\n    budget: {epsilon: 1, delta: 1e-5}\n'
+    )
+    cap, delta = Fraction(1, 10), Fraction(1, 10**5)
+    presence = Presence(length="month", most=1)
+    example.open_account(
+        cap=implied_budget(cap, delta), rho_cap=cap, composition="zcdp", presence=presence
+    )
+    return folder / "calendar.yaml"
+
+
+def test_a_month_whose_file_is_late_takes_nothing_and_is_made_once_it_is_there(
+    hallmark: Hallmark, series: Path
+):
+    code, said = run(hallmark, series, "2026-10")
+    assert code == 0, said
+    code, said = run(hallmark, series, "2026-11")
+    assert code == 3
+    assert "data.source: nothing is at " in said
+    assert "people-2026-11.csv; fix the path" in said
+    state = Ledger(ledger_url()).account("test-people")
+    assert not any(state.reserved)
+    assert [month for month, rho in state.by_period.items() if rho] == ["2026-10"]
+    example.table(400, 8).to_csv(series.parent / "people-2026-11.csv", index=False, na_rep="NA")
+    code, said = run(hallmark, series, "2026-11")
+    assert code == 0, said
+    state = Ledger(ledger_url()).account("test-people")
+    assert state.by_period["2026-11"] == state.by_period["2026-10"] > 0
+    assert charged() == ["acs-2026-10", "acs-2026-11"]
+    record = json.loads((series.parent / "out" / "acs-2026-11" / RECORD_FILE).read_bytes())
+    steps = [one["step"] for one in record["post_processing"]["steps"]]
+    assert any(step.endswith(": acs-2026-10") for step in steps)
 
 
 def test_the_present_releases_of_a_calendar_are_shown(hallmark: Hallmark, calendar: Path):

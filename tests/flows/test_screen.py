@@ -40,6 +40,7 @@ from hallmark.tasks.changes import Change, Changes, Shift, ShiftedTable, Shifts
 from hallmark.tasks.evaluate import Evaluation
 from hallmark.tasks.forecast.savings import Saving, Savings
 from hallmark.tasks.forecast.verdict import Alternative, Verdict
+from hallmark.tasks.ledger import words
 from hallmark.tasks.questions.answers import Answer, Answers
 
 _FRAGMENTS = (
@@ -89,7 +90,7 @@ def _calendar(text: str) -> None:
         allowance=SimpleNamespace(budget=Budget(epsilon=Fraction(1))),
         prepared=SimpleNamespace(spec=SimpleNamespace(release=text, embargo=text)),
     )
-    terminal.print_calendar([(text, entry, due)])  # type: ignore[list-item]
+    terminal.print_calendar([(text, entry, due, text)])  # type: ignore[list-item]
 
 
 def _findings(text: str) -> None:
@@ -117,7 +118,16 @@ def _account_state(text: str) -> Any:
     return SimpleNamespace(
         name=text, neighbours=text, unit=text, cap=Budget(epsilon=Fraction(1)), rho_cap=None,
         composition="zcdp", composed=0.3, spent=pair, reserved=pair, remaining=pair,
+        presence=None, planned={}, by_period={},
     )  # fmt: skip
+
+
+def _series(text: str) -> None:
+    state = _account_state(text)
+    state.cap = Budget(epsilon=Fraction(1), delta=Fraction(1, 10**5))
+    state.planned = {"2026-01": Fraction(1, 10)}
+    with patch.object(words, "share", lambda *_: text):
+        terminal.print_series(state)
 
 
 def _history(text: str) -> None:
@@ -292,6 +302,7 @@ PRINTED: dict[str, Callable[[str], None]] = {
     "print_account": lambda text: terminal.print_account(_account_state(text)),
     "print_accounts": lambda text: terminal.print_accounts([_account_state(text)]),
     "print_history": _history,
+    "print_series": _series,
     "print_plan": _plan,
     "print_solution": _solution,
     "print_savings": _savings,

@@ -38,6 +38,24 @@ def test_a_period_has_a_name_that_it_recognises(period: str, name: str):
     assert there.check_period(name) == name
 
 
+@pytest.mark.parametrize(
+    ("period", "name"),
+    [
+        ("day", "2026-11"),
+        ("day", "2026-11-1"),
+        ("week", "2026-49"),
+        ("month", "2026-13"),
+        ("month", "2026-11-01"),
+        ("quarter", "2026-q5"),
+        ("year", "2026-11"),
+        ("year", "26"),
+    ],
+)
+def test_the_name_of_another_period_is_refused(period: str, name: str):
+    with pytest.raises(ValueError, match=f"period '{name}' is not a {period}; write it like 2026"):
+        entry(period=period).check_period(name)
+
+
 def test_the_time_zone_decides_which_period_it_is():
     assert entry(timezone="Europe/Berlin").period_of(MOMENT) == "2026-12"
 

@@ -71,6 +71,7 @@ TEXTS = {
     "RehearsalData": "delimiter encoding null_markers reference sheet",
     "ReleaseSpec": "description questions title",
     "Scheduled": "cron timezone",
+    "Series": "period",
     "StorageOptions": "account_name endpoint_url project",
     "Tuning": "details",
 }

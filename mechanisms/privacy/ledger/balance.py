@@ -258,10 +258,13 @@ class Balance:
             raise LedgerError(f"account {self._account!r}: the order of its filter cannot change")
         if not self._covers(terms, refitted or standing):
             composed = "" if standing is None else f", epsilon {self.composed:.4g} by zCDP"
+            taken = f"{shown(added([self.spent, self.reserved]))} is spent or reserved{composed}"
+            if terms.presence is not None:
+                promised = f"rho {float(self._rho_promised):.4g}"
+                taken = f"{promised} is taken and planned for {terms.presence}"
             raise LedgerError(
-                f"account {self._account!r}: the cap cannot be {shown(cap)}, since "
-                f"{shown(added([self.spent, self.reserved]))} is spent or reserved"
-                f"{composed}; set it to at least that, or cancel unused reservations first"
+                f"account {self._account!r}: the cap cannot be {shown(cap)}, since {taken}; set it "
+                "to at least that, or cancel unused reservations first"
             )
         self._filter = refitted or standing
         self.terms = terms
