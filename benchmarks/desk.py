@@ -2,6 +2,7 @@
 
     python -m benchmarks.desk                     # 200 releases, 20 people, five runs, 60 seconds
     python -m benchmarks.desk --runs 0 --seconds 20
+    python -m benchmarks.desk --each 20           # every page of the desk, by one person alone
 
 A new installation in a temporary folder: as many releases as asked for, all from one account, a
 tenth of which wait at a gate; a desk in a process of its own; people who each ask for a page every
@@ -9,6 +10,11 @@ three seconds, as fast readers do, with access tokens; and runs of the demonstra
 them, begun again as they end, with the priority of runs in server mode. Printed by page: median,
 95th percentile and longest time in milliseconds, from the request to the last byte, by the clock of
 whoever asked.
+
+With `--each`, one person who may do everything asks for every page, so many times one after the
+other, with a browser's session, while the runs are made: median by the clock of whoever asked, and
+the time of a processor that the desk itself took, which says how long it takes where nothing else
+runs.
 """
 
 import argparse
@@ -29,6 +35,7 @@ from socket import create_server
 
 import httpx
 import numpy as np
+import psutil
 
 import hallmark.schemas.examples
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
@@ -37,6 +44,7 @@ from hallmark.mechanisms.privacy.costs import cost
 from hallmark.mechanisms.privacy.events import DiscreteGaussian
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Waiting
+from hallmark.schemas.skeleton import skeleton_from_header
 from hallmark.tasks.gates.approvals import open_gate
 from hallmark.tasks.gates.waiting import NOTE
 from hallmark.tasks.installation.priority import yield_to_others
@@ -45,12 +53,23 @@ from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.people import directory, sessions
 from hallmark.tasks.people.actions import Actor
 from hallmark.tasks.people.rights import Role
+from hallmark.tasks.planning.places import public_folder, specs_folder, tables_folder
 from hallmark.tasks.runs import RunStatus
 
 ACCOUNT = "rand-hie-participants"
 EXAMPLE = Path(hallmark.schemas.examples.__path__[0]) / "rand-hie.yaml"
 RECORD = Adjacency(neighbours=Neighbours.REPLACE_ONE)
 BUDGET = Budget(epsilon=Fraction(1, 100), delta=Fraction(1, 10**9))
+COLUMNS = [f"column_{number}" for number in range(12)]
+PAGES = (
+    "/", "/?find=survey&state=waiting", "/releases/release-1", "/releases/release-10",
+    "/releases/draft-1", "/calendar", "/accounts", f"/accounts/{ACCOUNT}", "/keys", "/log",
+    "/people", "/me", "/agency", "/specs", "/specs/draft-1", "/specs/draft-1/questions",
+    "/specs/draft-1/about", "/specs/draft-1/columns", "/specs/draft-1/columns?column=column_1",
+    "/specs/draft-1/rules", "/tables/private/people.csv", "/tables/public/codes.csv", "/docs",
+    "/docs/spec-reference", "/docs/desk",
+)  # fmt: skip
+"""Every page of the desk, of a release that is published and of one that waits."""
 THINKING = 3.0  # seconds between two pages of one person
 BY = Actor("benchmark", "command line")
 
@@ -62,12 +81,17 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=20)
     parser.add_argument("--runs", type=int, default=5, help="releases that are made meanwhile")
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--each", type=int, default=0, help="times that every page is asked for")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HALLMARK_HOME"] = str(Path(folder) / "home")
         fill(asked.releases)
         tokens = [token(number) for number in range(asked.people)]
-        with desk(Path(folder)) as url, running(asked.runs, Path(folder)):
+        cookie = write_specs()
+        with desk(Path(folder)) as (url, process), running(asked.runs, Path(folder)):
+            if asked.each:
+                ask_for_each(url, cookie, psutil.Process(process), asked.each)
+                return
             times = let_people_ask(url, tokens, asked.releases, asked.seconds)
     print(f"{asked.releases} releases, {asked.people} people, {asked.runs} runs at a time")
     print(f"{'page':<12}{'asked':>7}{'median':>9}{'95 %':>9}{'longest':>9}  ms")
@@ -147,9 +171,21 @@ def token(number: int) -> str:
     return sessions.make_token(person, "benchmark", roles, 1, by=BY)
 
 
+def write_specs() -> str:
+    """A table, a public file, and specs of the table; the session of somebody with all roles."""
+    (tables_folder() / "people.csv").write_text(f"{','.join(COLUMNS)}\n")
+    (public_folder() / "codes.csv").write_text("code,label\n1,one\n")
+    begun = skeleton_from_header(tables_folder() / "people.csv", source="people.csv")
+    for number in range(20):
+        text = begun.replace("release: FILL_IN", f"release: draft-{number}", 1)
+        (specs_folder() / f"draft-{number}.yaml").write_text(text)
+    person = directory.add("everybody", "Every Body", list(Role), by=BY)
+    return sessions.begin(person, BY)
+
+
 @contextmanager
-def desk(folder: Path) -> Iterator[str]:
-    """The desk in a process of its own; its address."""
+def desk(folder: Path) -> Iterator[tuple[str, int]]:
+    """The desk in a process of its own; its address and the process."""
     with create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "uvicorn", "hallmark.flows.desk:desk", "--port", str(port)]
@@ -165,7 +201,7 @@ def desk(folder: Path) -> Iterator[str]:
                 break
             except httpx.HTTPError:
                 time.sleep(0.2)
-        yield url
+        yield url, process.pid
     finally:
         process.terminate()
         process.wait()
@@ -213,6 +249,23 @@ def running(number: int, folder: Path) -> Iterator[None]:
         ended.set()
         for thread in threads:
             thread.join()
+
+
+def ask_for_each(url: str, cookie: str, process: psutil.Process, times: int) -> None:
+    """Ask for every page alone, and print its median and the desk's own time, milliseconds."""
+    print(f"{'page':<44}{'median':>9}{'95 %':>9}{'processor':>11}  ms")
+    kept = {"hallmark-desk": cookie}
+    with httpx.Client(base_url=url, cookies=kept, headers={"Accept": "text/html"}) as browser:
+        for page in PAGES:
+            browser.get(page, timeout=60).raise_for_status()
+            before, found = sum(process.cpu_times()[:2]), []
+            for _ in range(times):
+                began = time.perf_counter()
+                browser.get(page, timeout=60).raise_for_status()
+                found.append(time.perf_counter() - began)
+            own = (sum(process.cpu_times()[:2]) - before) / times
+            median, high = np.quantile(found, [0.5, 0.95])
+            print(f"{page:<44}{1000 * median:>9.0f}{1000 * high:>9.0f}{1000 * own:>11.0f}")
 
 
 def let_people_ask(

@@ -73,7 +73,7 @@ def main() -> None:
         cookie.write_text(json.dumps({"Cookie": f"hallmark-desk={session()}"}))
         kept = asked.keep or folder / "kept"
         kept.mkdir(parents=True, exist_ok=True)
-        with desk(folder) as url:
+        with desk(folder) as (url, _):
             results = {
                 (page, setting): middle(
                     examine(

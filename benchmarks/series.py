@@ -230,7 +230,8 @@ def released(
     past: list[EarlierPeriod] = []
     errors: list[list[float]] = []
     for number, (codes, truth) in enumerate(zip(years, truths, strict=True)):
-        request = simulated.asked(columns, codes, epsilon)
+        every = {"selection": {"method": "all"}}  # in all years, so that they can be compared
+        request = simulated.asked(columns, codes, epsilon, parameters=every)
         plan: Any = mechanism.plan(request)
         rng = np.random.default_rng([seed, number])
         measured, alone = simulated.released(mechanism, plan, codes, rng)

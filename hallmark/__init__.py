@@ -7,16 +7,22 @@ A release answers questions:
     release = hallmark.open("releases/rand-hie-2026")
     release.query("mean of mdvis by hlthp")
     release.data, release.columns, release.certificate, release.verify()
+
+and two releases, of the same table in other periods, say what changed:
+
+    hallmark.compare("releases/survey-2025", "releases/survey-2026").query("mean of income")
 """
 
 # Whatever imports a part of Hallmark imports this module first, so it imports nothing itself.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from hallmark.tasks.changes import Comparison
     from hallmark.tasks.opened import Release
 
-__all__ = ["__version__", "open"]
+__all__ = ["__version__", "compare", "open"]
 
 __version__: str
 
@@ -30,6 +36,27 @@ def open(folder: "str | Path") -> "Release":  # noqa: A001  # of a release, as o
     from hallmark.tasks.opened import Release
 
     return Release.of(folder)
+
+
+def compare(
+    before: "str | Path",
+    after: "str | Path",
+    recode: "str | Path | Mapping[str, Mapping[str, str]] | None" = None,
+) -> "Comparison":
+    """Open two release folders of the same table, the earlier one first, to ask how it changed; see
+    `Comparison.query` and `Comparison.shifts`.
+
+    Args:
+        recode: a public map of the earlier release's codes to those of the later one, by column, or
+            the YAML or CSV file that has it.
+    Raises:
+        CannotAsk: a folder is not a release.
+        NotAsSigned: its files are not those that were signed.
+        NotComparable: they are the same release, or the map does not fit.
+    """
+    from hallmark.tasks.changes import Comparison
+
+    return Comparison.of(before, after, recode)
 
 
 def __getattr__(name: str) -> str:

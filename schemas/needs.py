@@ -75,6 +75,11 @@ class Need(Section):
         return read_exact(self.within) if points is None else read_exact(points["number"]) / 100
 
     @property
+    def is_even(self) -> bool:
+        """Whether intervals get narrower evenly with less noise; those of quantiles jump."""
+        return all(one.kind != "quantile" for one in self.parsed.statistics)
+
+    @property
     def parsed(self) -> Question:
         """The question, not bound to columns."""
         return parse_question(self.question)

@@ -286,6 +286,8 @@ class ReleaseSpec(Section):
             del content["about"]
         if self.approvals == Approvals():
             del content["approvals"]
+        elif not self.approvals.crosswalks:
+            del content["approvals"]["crosswalks"]
         content.pop("cluster", None)  # where a release runs is no part of what is released
         return content
 

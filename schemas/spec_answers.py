@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Protocol
 
+from hallmark.schemas.about import About, Tuning
 from hallmark.schemas.code_lines import (
     categories_as_lines,
     categories_in,
@@ -29,7 +30,7 @@ from hallmark.schemas.columns.columns import COLUMN_TYPES, BoundSource
 from hallmark.schemas.columns.recoding import Recode
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.section import Section
-from hallmark.schemas.spec_sections import PersonUnit, Population, Privacy
+from hallmark.schemas.spec_sections import PersonUnit, Population, Privacy, Replicates
 from hallmark.schemas.table_sections import DataSource
 from hallmark.schemas.text_edits import Keys, Value
 from hallmark.schemas.yaml_document import FILL_IN
@@ -458,6 +459,18 @@ _REFUSE = (("", "choose"), ("refuse", "refuse: the run stops"))
 _CLAMP = (*_REFUSE, ("clamp", "clamp: it moves to the nearer bound"))
 _CATCH_ALL = (*_REFUSE, ("catch_all", "catch_all: it counts as another"))
 _KINDS: Choices = (("", "choose"), ("public", "a public source"), ("law", "a law"))
+_SCHEDULES: Choices = (("", "choose"), ("one-shot", "one-shot"), ("periodic", "in every period"))
+_GROWTH: Choices = (("", "choose"), ("static", "static"), ("growing", "growing over time"))
+_TUNED: Choices = (
+    ("", "choose"),
+    ("nothing", "nothing"),
+    ("public", "public data"),
+    ("synthetic", "synthetic data"),
+    ("private", "private data"),
+)
+_REPLICATES: Keys = ("output", "replicates", "number")
+STATEMENTS = "What only people can state"
+"""The heading of what an audit report prints as stated by people."""
 _NEIGHBOURS: Choices = (
     ("", "choose"),
     ("replace_one", "replace_one: one is replaced by another"),
@@ -536,17 +549,18 @@ def answers_about_release() -> Mapping[str, tuple[Answer, ...]]:
     """What is answered about the release itself, by headings."""
     return {
         "The release": (
-            _text(ReleaseSpec, ("release",), "Name"),
+            _text(ReleaseSpec, ("release",), "Name", more=True),
             _text(ReleaseSpec, ("title",), "Title"),
-            _text(ReleaseSpec, ("description",), "Description", lines=2),
+            _text(ReleaseSpec, ("description",), "Description", lines=2, more=True),
+            _text(Replicates, _REPLICATES, "Replicate weights; empty: none", more=True),
         ),
         "The people": (
             _text(Population, ("population", "account"), "Account", suggests="accounts"),
             _text(Population, ("population", "description"), "Who they are", lines=2),
         ),
         "The table": (
-            _text(DataSource, ("data", "source"), "File", suggests="tables"),
-            _texts(DataSource, ("data", "null_markers"), "Missing values"),
+            _text(DataSource, ("data", "source"), "File", suggests="tables", more=True),
+            _texts(DataSource, ("data", "null_markers"), "Missing values", more=True),
             _text(DataSource, ("data", "expected_rows"), "Number of rows, about"),
             _text(DataSource, ("data", "record"), "What a row stands for"),
         ),
@@ -560,7 +574,34 @@ def answers_about_release() -> Mapping[str, tuple[Answer, ...]]:
             _text(Privacy, ("privacy", "epsilon"), "Epsilon (ε)"),
             _text(Privacy, ("privacy", "delta"), "Delta (δ)"),
         ),
+        STATEMENTS: tuple(_statements()),
     }
+
+
+def _statements() -> Iterator[Answer]:
+    """What people state about a release, those first without which a gate stays closed."""
+    yield _statement("intended_use", "What it is meant for", lines=2)
+    yield _statement("supported_uses", "What it is fit for", lines=2)
+    yield _statement("unsupported_uses", "What it is not fit for", lines=2)
+    yield _statement("schedule", "How often", choices=_SCHEDULES)
+    yield _statement("data_source", "The data are", choices=_GROWTH)
+    yield _statement("legal_basis", "Legal basis")
+    yield _statement("clearance", "Disclosure clearance")
+    yield _statement("snapshot", "As of when the table is")
+    yield _statement("collection", "How the data were collected", lines=2)
+    on, details = ("about", "tuning", "on"), ("about", "tuning", "details")
+    yield _text(Tuning, on, "Parameters were tuned on", choices=_TUNED)
+    yield _text(Tuning, details, "Which data, and which parameters", more=True)
+    yield _statement("known_biases", "Known biases", lines=2, more=True)
+    yield _statement("period", "How often, and how the budget is shared", more=True)
+    yield _statement("authorised_by", "Authorised by", more=True)
+    yield _statement("supersedes", "Replaces", more=True)
+    yield _statement("asset", "Entry in the data catalogue", more=True)
+    yield _statement("justification", "Why this unit, budget and mechanism", lines=2, more=True)
+
+
+def _statement(key: str, label: str, **more: Any) -> Text:
+    return _text(About, ("about", key), label, **more)
 
 
 def shown_in(answers: Sequence[Answer], section: Mapping[str, Any]) -> dict[str, str]:

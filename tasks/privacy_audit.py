@@ -18,6 +18,7 @@ Oracle.  tests/tasks/test_privacy_audit.py: noise of half the stated size is fou
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -32,8 +33,13 @@ from hallmark.mechanisms.privacy.curator import Curator
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.mechanisms.privacy.queries import GaussianNoise, HistogramQuery
 from hallmark.mechanisms.privacy.trade_off import trade_off
+from hallmark.schemas.documents.audit_attacks import AttackAudit, TriedAttack
+from hallmark.schemas.documents.labels import NOT_RECORDED
+from hallmark.tasks.installation.code import code_digest
 from hallmark.tasks.installation.workspace import home, private_folder
 from hallmark.tasks.planning.prepared import Prepared
+from hallmark.tasks.record.attacked import keep_audit
+from hallmark.tasks.report import software
 
 CONFIDENCE = 0.999  # of all lower bounds together
 UNITS = (1, 4)  # privacy units that the two tables differ in: one, and a household
@@ -77,6 +83,21 @@ def audit_privacy(prepared: Prepared, runs: int, units: Sequence[int] = UNITS) -
         doubt = (1 - CONFIDENCE) / len(units)
         least = float(betaincinv(right, runs - right + 1, doubt)) if right else 0.0
         yield Attack(number, runs, right, least, allowed.best_guess(number))
+
+
+def record_audit(prepared: Prepared, attacks: Sequence[Attack]) -> AttackAudit:
+    """What the attacks came to with the code that drew the noise, kept for the spec's report."""
+    code = software()
+    audit = AttackAudit(
+        hallmark=code.hallmark,
+        commit="" if code.commit == NOT_RECORDED else code.commit,
+        code=code_digest(),
+        ran=datetime.now(UTC).date(),
+        confidence=CONFIDENCE,
+        attacks=tuple(TriedAttack(**asdict(one)) for one in attacks),
+    )
+    keep_audit(prepared.binding, audit)
+    return audit
 
 
 def _right_guesses(prepared: Prepared, units: int, runs: int) -> int:

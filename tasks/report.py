@@ -41,6 +41,7 @@ from hallmark.tasks.ledger.rollback import Recorded
 from hallmark.tasks.output.finalise import FinalFile
 from hallmark.tasks.output.measurements import published_part, write_measurements
 from hallmark.tasks.record.artifacts import show_in_dashboard
+from hallmark.tasks.record.attacked import kept_audit
 from hallmark.tasks.record.dictionary import data_dictionary
 from hallmark.tasks.record.executed import Executed
 from hallmark.tasks.record.record import audit_record
@@ -96,6 +97,7 @@ def report(
             container=os.environ.get(IMAGE_VARIABLE),
             times=run_times(job.workspace),
             created=datetime.now(UTC).replace(microsecond=0),
+            attacks=kept_audit(prepared.binding),
         )
     )
     certified = certificate_file(prepared, certificate)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -92,12 +93,8 @@ def _reads(one: ReleaseState, file: Path) -> bool:
 def _names(spec: Path, file: Path) -> bool:
     """Whether a spec names a file, or a folder that it lies in, be it for some period."""
     start = tables_folder().resolve()
-    try:
-        content = read_document(spec).content
-    except Unreadable:
-        return False
     at = file.resolve()
-    for text in _places(content):
+    for text in _told(spec).places:
         if "\0" in text or "\n" in text or len(text) > 4096:
             continue
         there = str((start / text).resolve())
@@ -120,9 +117,31 @@ def _places(content: Any) -> Iterator[str]:
 
 
 def _source_of(spec: Path) -> str | None:
+    return _told(spec).source
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a spec says of files: its private table, and all places that it names."""
+
+    source: str | None = None
+    places: tuple[str, ...] = ()
+
+
+def _told(spec: Path) -> _Told:
     try:
-        data = read_document(spec).content.get("data")
+        kept = spec.stat()
+    except OSError:  # there is none
+        return _Told()
+    return _told_by(spec, kept.st_mtime_ns, kept.st_size, kept.st_ino)
+
+
+@lru_cache(maxsize=4096)  # reading YAML takes a hundredth of a second, and there are many specs
+def _told_by(spec: Path, *_version: int) -> _Told:
+    try:
+        content = read_document(spec).content
     except Unreadable:
-        return None
+        return _Told()
+    data = content.get("data")
     found = data.get("source") if isinstance(data, dict) else None
-    return found if isinstance(found, str) else None
+    return _Told(found if isinstance(found, str) else None, tuple(_places(content)))

@@ -61,9 +61,9 @@ def docstrings(source: str) -> str:
 
 
 def contents(*suffixes: str) -> Iterator[tuple[str, str]]:
-    """Every file with one of these suffixes, and its text."""
+    """Every file with one of these suffixes, and its text; links are to files that are here."""
     for file in sorted(FILES):
-        if file.endswith(suffixes):
+        if file.endswith(suffixes) and not (ROOT / file).is_symlink():
             yield file, (ROOT / file).read_text(encoding="utf-8")
 
 

@@ -37,7 +37,9 @@ def lay_out_pages() -> None:
     """Copy pages and the files that they link to, and list the examples on a page of their own."""
     shutil.rmtree(PAGES, ignore_errors=True)
     for page in (page for pattern in SOURCES for page in ROOT.glob(pattern)):
-        if "node_modules" in page.parts:  # what `make editor` fetches
+        if (
+            "node_modules" in page.parts or page.is_symlink()
+        ):  # fetched by `make editor`; the desk's
             continue
         text = page.read_text(encoding="utf-8")
         for link in LINK.findall(text):

@@ -18,6 +18,7 @@ from hallmark.flows.cli.audit_privacy import audit_privacy
 from hallmark.flows.cli.backup import backup, restore
 from hallmark.flows.cli.calendar import calendar_app
 from hallmark.flows.cli.certify import certify
+from hallmark.flows.cli.compare import compare
 from hallmark.flows.cli.doctor import doctor
 from hallmark.flows.cli.evaluate import evaluate
 from hallmark.flows.cli.exits import ExitCode, exit_code_of
@@ -166,6 +167,29 @@ def plan(
     solve: Annotated[
         bool, typer.Option("--solve", help="Show the least epsilon that meets all needs.")
     ] = False,
+    changes: Annotated[
+        bool,
+        typer.Option(
+            "--changes",
+            help="With --solve: show which changes of the spec would meet the needs with less.",
+        ),
+    ] = False,
+    frontier: Annotated[
+        Path | None,
+        typer.Option(
+            "--frontier",
+            help="With --solve: draw from which epsilon on each need is met, as SVG.",
+            dir_okay=False,
+        ),
+    ] = None,
+    board: Annotated[
+        Path | None,
+        typer.Option(
+            "--board",
+            help="Write the page on which a board decides, as HTML: needs, risk, cost, who signs.",
+            dir_okay=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a release will cost and how good it will be, without reading a private byte.
@@ -174,9 +198,20 @@ def plan(
     """
     if width is not None and question is None:
         raise typer.BadParameter("it is only read with --for", param_hint="--width")
+    for given, name in ((changes, "--changes"), (frontier is not None, "--frontier")):
+        if given and not solve:
+            raise typer.BadParameter("it is only read with --solve", param_hint=name)
     quiet.configure()
-    from hallmark.flows.cli.terminal_plan import print_plan, print_solution, print_sweep
+    from hallmark.flows.cli.terminal_plan import (
+        print_plan,
+        print_savings,
+        print_solution,
+        print_sweep,
+    )
     from hallmark.schemas.question import QuestionError
+    from hallmark.tasks.forecast.board import board_page
+    from hallmark.tasks.forecast.frontier import frontier_plot
+    from hallmark.tasks.forecast.savings import savings
     from hallmark.tasks.forecast.solution import solved
     from hallmark.tasks.forecast.summary import plan_summary
     from hallmark.tasks.forecast.verdict import sweep as compared
@@ -202,15 +237,31 @@ def plan(
     summary["warnings"] += about_balance(prepared.spec, found)
     summary["left"] = found.words or None
     others = list(compared(prepared, epsilons))
-    solution = solved(prepared, needs).to_json() if solve else None
+    solution = solved(prepared, needs) if needs and (solve or board is not None) else None
+    if board is not None:
+        board.write_text(board_page(prepared, summary, found, solution), encoding="utf-8")
+    least = None if solution is None else solution.epsilon
+    if frontier is not None and solution is not None:
+        picture = frontier_plot(solution, prepared.spec.privacy.epsilon)
+        frontier.write_text(picture, encoding="utf-8")
+    saved = savings(prepared, needs, least) if changes and least is not None else None
     if as_json:
-        say_json(summary | {"sweep": [one.to_json() for one in others], "solution": solution})
+        say_json(
+            summary
+            | {
+                "sweep": [one.to_json() for one in others],
+                "solution": solution and solution.to_json(),
+                "savings": saved and saved.to_json(),
+            }
+        )
     else:
         print_plan(summary)
         if others:
             print_sweep(others)
-        if solution is not None:
-            print_solution(solution)
+        if solution is not None and solve:
+            print_solution(solution.to_json())
+        if saved is not None:
+            print_savings(saved)
     if found.refusal:
         raise typer.Exit(ExitCode.BUDGET)
 
@@ -362,6 +413,7 @@ _ELSEWHERE = (
     certify,
     evaluate,
     query,
+    compare,
     site,
     smooth,
     audit_privacy,

@@ -83,7 +83,7 @@ def _plain(found: "Answers") -> dict[str, object]:
         "answers": [
             {
                 "group": dict(zip(found.by, one.group, strict=True)),
-                **{name: _finite(getattr(one, name)) for name in _NUMBERS},
+                **{name: finite(getattr(one, name)) for name in _NUMBERS},
                 "basis": one.basis,
             }
             for one in found.answers
@@ -95,7 +95,8 @@ def _plain(found: "Answers") -> dict[str, object]:
 _NUMBERS = ("estimate", "low", "high", "deviation", "raw_low", "raw_high", "of_records")
 
 
-def _finite(number: float | None) -> float | None:
+def finite(number: float | None) -> float | None:
+    """The number as JSON can have it: None where it is not finite."""
     return number if number is not None and isfinite(number) else None
 
 
@@ -128,9 +129,9 @@ def _print(found: "Answers") -> None:
         (
             [
                 *one.group,
-                _number(one.estimate),
-                _interval(one.low, one.high),
-                *([_interval(one.raw_low, one.raw_high)] if has_raw else []),
+                number(one.estimate),
+                interval(one.low, one.high),
+                *([interval(one.raw_low, one.raw_high)] if has_raw else []),
                 _of_records(one),
                 one.basis,
             ]
@@ -142,21 +143,23 @@ def _print(found: "Answers") -> None:
         line((note, "dim"))
 
 
-def _interval(low: float | None, high: float | None) -> str:
+def interval(low: float | None, high: float | None) -> str:
+    """The ends of an interval, for people."""
     if low is None or high is None:
         return "–"
     if not isfinite(high - low):
         return "unbounded"
-    return f"{_number(low)} to {_number(high)}"
+    return f"{number(low)} to {number(high)}"
 
 
 def _of_records(one: "Answer") -> str:
     if one.of_records is None:
         return "–"
-    return _number(one.of_records) + (" *" if one.records_mislead else "")
+    return number(one.of_records) + (" *" if one.records_mislead else "")
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """A number for people."""
     if not isfinite(value):
         return "unknown"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -13,6 +13,7 @@ from hallmark.tasks.forecast.verdict import WORDS, in_words
 from hallmark.tasks.rendering.wording import duration, percent
 
 if TYPE_CHECKING:
+    from hallmark.tasks.forecast.savings import Savings
     from hallmark.tasks.forecast.verdict import Alternative, Verdict
 
 _WORKERS = 4  # for which a time is told, beside that of one core
@@ -143,6 +144,27 @@ def print_solution(solution: Mapping[str, Any]) -> None:
             line(f"           {assumed} of them if answers and groups are as assumed")
     for one in frontier[len(reached) :]:
         line(("never met", "yellow"), f"  {_need(one)}: no epsilon up to {MOST} meets it")
+
+
+def print_savings(saved: "Savings") -> None:
+    """Print what changes of the spec would save."""
+    if saved.refusal:
+        line(("changes", "bold"), f"    none are compared: {saved.refusal}")
+        return
+    table(
+        ("change", "least epsilon"),
+        ((one.told, f"about {decimal(one.epsilon)}") for one in saved.each),
+        title=f"Changes one by one, from epsilon {decimal(saved.epsilon)}",
+    )
+    if not saved.best:
+        line(("changes", "bold"), "    none of them saves two percent of epsilon")
+        return
+    for number, one in enumerate(saved.best):
+        line(("changes", "bold") if not number else "       ", f"    {one.told}")
+    line(
+        f"           meet the same needs with epsilon {decimal(saved.best[-1].epsilon)}: "
+        f"{percent(saved.unneeded)} of {decimal(saved.epsilon)} pays for what no need asks for"
+    )
 
 
 def _need(told: Mapping[str, Any]) -> str:

@@ -21,12 +21,15 @@ from hallmark.flows.desk import (
     accounts,
     agency,
     answers,
+    asking,
     assets,
     calendar,
+    documentation,
     keys,
     log_in,
     people,
     provider,
+    questions,
     releases,
     runs,
     specs,
@@ -68,8 +71,8 @@ desk = FastAPI(
 )
 desk.mount(assets.ADDRESS, assets.files, name="static")
 for rooms in (
-    log_in, provider, people, agency, releases, runs, specs, answers, tables, calendar,
-    accounts, keys,
+    log_in, provider, people, agency, releases, asking, runs, specs, answers, questions,
+    tables, calendar, accounts, keys, documentation,
 ):  # fmt: skip
     desk.include_router(rooms.router)
 

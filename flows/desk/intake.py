@@ -40,9 +40,12 @@ _TEXTS = {
     ("POST", "/specs/{name}"),
     ("POST", "/specs/{name}/about"),
     ("POST", "/specs/{name}/columns"),
+    ("POST", "/specs/{name}/columns/type"),
+    ("POST", "/specs/{name}/questions"),
     ("POST", "/specs/check"),
     ("POST", "/specs/plan"),
     ("POST", "/specs/alternative"),
+    ("POST", "/specs/frontier"),
 }
 _COPIES = 2  # of a table on the disk, while it is taken out of its form
 

@@ -13,9 +13,11 @@ from fastapi.responses import FileResponse, RedirectResponse
 
 from hallmark.flows import engine
 from hallmark.flows.desk import runs
+from hallmark.flows.desk.drafts import digest
 from hallmark.flows.desk.pages import STAGED, ledger, page
 from hallmark.flows.desk.specs import prepared_draft
 from hallmark.flows.desk.visitor import logged_in
+from hallmark.flows.desk.waits import waits_for
 from hallmark.flows.going_on import go_on
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Approver, Waiting, known_as
@@ -24,6 +26,7 @@ from hallmark.schemas.documents.manifest import LABEL_FILE, REPORT_FILE
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.profile import Profile
 from hallmark.schemas.written import Line, Lines
+from hallmark.tasks import asked
 from hallmark.tasks.check import Standing, standing
 from hallmark.tasks.comparison import compared
 from hallmark.tasks.gates import approvals
@@ -60,7 +63,8 @@ _GOING = ("ordered", "running", "interrupted")
 @router.get("/")
 def overview(request: Request, state: str = "", find: str = "") -> Response:
     """All releases, those that wait for somebody first."""
-    found, sees_accounts = releases(ledger(), profile()), logged_in(request).may(Right.ACCOUNTS)
+    visitor, known = logged_in(request), profile()
+    found, sees_accounts = releases(ledger(), known), visitor.may(Right.ACCOUNTS)
     number = Counter(one.state for one in found)
     words = find.casefold().split()
     shown = [
@@ -79,6 +83,7 @@ def overview(request: Request, state: str = "", find: str = "") -> Response:
         chosen=state,
         find=find,
         everything=len(found),
+        waits=waits_for(visitor, found, known),
     )
 
 
@@ -99,6 +104,7 @@ def release_page(request: Request, release: str) -> Response:
         report=REPORT_FILE,
         label=LABEL_FILE,
         spec=_kept_spec(one) if visitor.may(Right.PREPARE) else None,
+        asked=_asked(one) if reviews else None,
         now=datetime.now(UTC).isoformat(timespec="seconds"),
         outcomes=_outcomes(one),
         files=published_files(one),
@@ -206,6 +212,7 @@ def start(
                 release=release,
                 at=moment,
             )
+        asked.note_started(release, by=visitor.person.login)
     return RedirectResponse(f"/releases/{release}", 303)
 
 
@@ -282,6 +289,16 @@ def allow_looks(
     return RedirectResponse(f"/releases/{release}", 303)
 
 
+def _asked(one: ReleaseState) -> dict[str, Any] | None:
+    """What a page shows of a request for a release that was not started on it."""
+    found = asked.asked_for(one.release)
+    if found is None or (found.answered is not None and found.answered.answer == "started"):
+        return None
+    spec = specs_folder() / f"{one.release}.yaml"
+    is_same = spec.exists() and digest(spec.read_text(encoding="utf-8")) == found.spec
+    return {"told": found, "changed": not is_same}
+
+
 def _kept_spec(one: ReleaseState) -> str | None:
     """The name of the desk's spec of a release: its own, or that of every period."""
     entry = None if one.run is None else one.run.entry
@@ -332,7 +349,7 @@ def _outcomes(one: ReleaseState) -> list[Outcome]:
 
 
 def _refuse_another(signed: SignedDecision, login: str, known: Profile, book: Ledger) -> None:
-    """Refuse a decision made for somebody else, or by whoever started the release.
+    """Refuse a decision made for somebody else, or by whoever started or asked for the release.
 
     Raises:
         DecisionRefused: it is.
@@ -349,6 +366,11 @@ def _refuse_another(signed: SignedDecision, login: str, known: Profile, book: Le
     if known_as(login) in History.in_ledger(book, said.release).starters:
         raise DecisionRefused(
             f"{login} started the release, and nobody decides about what they started"
+        )
+    request = asked.asked_for(said.release)
+    if request is not None and login in request.askers:
+        raise DecisionRefused(
+            f"{login} asked for the release, and nobody decides about what they asked for"
         )
 
 

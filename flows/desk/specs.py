@@ -2,35 +2,38 @@
 shown beside their plan and the price of other epsilons."""
 
 import re
+from base64 import b64encode
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Form, HTTPException, Request, Response, UploadFile
-from fastapi.responses import FileResponse, JSONResponse, RedirectResponse
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse
 
 from hallmark import schemas
 from hallmark.flows import engine
 from hallmark.flows.desk import drafts
-from hallmark.flows.desk.pages import STAGED, page, part
+from hallmark.flows.desk.beginnings import begun, refuse_taken
+from hallmark.flows.desk.pages import STAGED, ledger, page, part
 from hallmark.flows.desk.tables import ENDINGS, brought_by
 from hallmark.flows.desk.visitor import Visitor, logged_in
 from hallmark.schemas.calendar import PERIOD_MARK
 from hallmark.schemas.exact import read_exact
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
-from hallmark.schemas.skeleton import skeleton_from_dictionary, skeleton_from_names
-from hallmark.schemas.source_text import with_keys
 from hallmark.schemas.spec_questions import Questions
-from hallmark.schemas.table_sections import format_by_name
 from hallmark.schemas.yaml_document import Unreadable
+from hallmark.tasks.asked import asked_for
 from hallmark.tasks.check import ordering_check, standing, values_page
 from hallmark.tasks.dictionaries import READERS
-from hallmark.tasks.dictionaries.apart import read_apart
+from hallmark.tasks.forecast.board import board_page
+from hallmark.tasks.forecast.frontier import frontier_plot, in_sentences
+from hallmark.tasks.forecast.solution import solved
 from hallmark.tasks.forecast.summary import plan_summary
 from hallmark.tasks.forecast.verdict import in_words, sweep
 from hallmark.tasks.installation.disk import UPLOAD, allowed, size_in_words
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.installation.workspace import whole
 from hallmark.tasks.ledger.accounts import about_balance, balance
 from hallmark.tasks.people.actions import doing, record
@@ -40,9 +43,8 @@ from hallmark.tasks.planning.places import checked_spec, specs_folder, tables_fo
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.requested import PlanRefused
-from hallmark.tasks.planning.skeletons import skeleton
 from hallmark.tasks.planning.uploads import Place, ordering_from, places
-from hallmark.tasks.sources.look import look
+from hallmark.tasks.releases import release_of
 
 router = APIRouter()
 _LINE = re.compile(r"(?::(\d+))?(?:: )?(?:([^\s:]+): )?(.*)", re.DOTALL)
@@ -81,16 +83,13 @@ def begin(
     spec: UploadFile | None = None,
 ) -> Response:
     """Begin a spec: from an uploaded one, or as `init` does of a table, a dictionary or both."""
-    file = drafts.file_of(name)
-    if file.exists():
-        raise SafeError(f"there is a spec {name!r} already; open it, or choose another name")
+    refuse_taken(name)
     if spec is not None and spec.filename:
         text = _decoded(spec.file.read(drafts.MOST_SPEC + 1))
     else:
-        text = _begun(_chosen(table, places()), _chosen(dictionary, _dictionaries()))
-        text = re.sub(r"(?m)^release: .*$", f"release: {name}", text, count=1)
+        text = begun(_chosen(table, places()), name, _chosen(dictionary, _dictionaries()))
     with doing(logged_in(request).actor, "spec-saved", name):
-        drafts.keep(file, text)
+        drafts.keep(drafts.file_of(name), text)
     return RedirectResponse(f"/specs/{name}", 303)
 
 
@@ -144,18 +143,64 @@ def alternative(text: Text, epsilon: Annotated[str, Body(max_length=40)]) -> Res
     )
 
 
+@router.post("/specs/frontier")
+def frontier(text: Annotated[str, Body(max_length=drafts.MOST_SPEC, embed=True)]) -> Response:
+    """From which epsilon on each need is met, with all else as the spec says, as a part of the
+    page."""
+    with drafts.drafted(text) as draft:
+        refuse_beyond(draft)
+        prepared = prepared_draft(draft)
+        if not prepared.spec.needs:
+            raise SafeError("the spec states no needs; write some under needs:")
+        solution = solved(prepared, prepared.spec.needs)
+    picture = frontier_plot(solution, prepared.spec.privacy.epsilon)
+    return part(
+        "frontier",
+        picture=b64encode(picture.encode()).decode(),
+        told=list(in_sentences(solution)),
+        least=solution.epsilon,
+        asked_by=solution.asked_by,
+    )
+
+
+@router.get("/specs/{name}/board")
+def board(name: str) -> Response:
+    """The page on which a board decides about the spec as it is saved, to print."""
+    with drafts.drafted(drafts.existing(name).read_text(encoding="utf-8")) as draft:
+        refuse_beyond(draft)
+        prepared = prepared_draft(draft)
+        needs = prepared.spec.needs
+        shown = board_page(
+            prepared,
+            plan_summary(prepared),
+            balance(prepared),
+            solved(prepared, needs) if needs else None,
+        )
+    return HTMLResponse(shown, headers={"Content-Security-Policy": STAGED})
+
+
 @router.get("/specs/{name}")
-def spec_page(request: Request, name: str) -> Response:
-    """The editor of one spec."""
+def spec_page(request: Request, name: str, plan: str = "") -> Response:
+    """The editor of one spec.
+
+    Args:
+        plan: `now` where the plan is to be shown at once.
+    """
     text = drafts.existing(name).read_text(encoding="utf-8")
+    questions, recurs = _questions(name, text), PERIOD_MARK in text
+    is_complete = questions is not None and questions.number == 0
+    one = None if recurs or not is_complete else release_of(name, ledger(), profile())
     return page(
         request,
         "spec",
         name=name,
         text=text,
         seen=drafts.digest(text),
-        questions=_questions(name, text),
-        recurs=PERIOD_MARK in text,
+        questions=questions,
+        recurs=recurs,
+        plan_now=plan == "now" and is_complete,
+        is_new=one is not None and one.state == "draft",
+        asked=asked_for(name) if is_complete else None,
         server=engine.has_server(),
         **_about_file(logged_in(request), text),
     )
@@ -325,37 +370,6 @@ def _chosen(source: str, among: list[Place]) -> Place | None:
     if source and found is None:
         raise SafeError(f"there is no file {source!r} to begin with any more; nothing was begun")
     return found
-
-
-def _begun(table: Place | None, dictionary: Place | None) -> str:
-    """The skeleton of a spec for a table, which says how it is written if somebody confirmed that,
-    with what a dictionary says of its columns.
-
-    Raises:
-        DictionaryError: it is none.
-        SkeletonError: no skeleton can be made of them.
-        SafeError: the columns of the table cannot be read, or neither was chosen.
-    """
-    given = None if dictionary is None else read_apart(dictionary.file)
-    if table is not None and not table.is_table:
-        if given is not None:
-            raise SafeError("both files are dictionaries; choose a table, or one of them alone")
-        given, table = read_apart(table.file), None
-    if table is None:
-        if given is None:
-            raise SafeError(
-                "upload a spec, or choose one of the tables or a dictionary; nothing was begun"
-            )
-        return skeleton_from_dictionary(given)
-    known = table.upload
-    form = (None if known is None else known.form) or {}
-    if not form and format_by_name(table.name) in ("csv", "parquet"):
-        return skeleton(table.file, tables_folder(), given)
-    seen = look(table.file, form)  # which may break on it, as this process must not
-    if not seen.columns:
-        raise SafeError(f"the columns of {table.name} cannot be read: {seen.refusal}")
-    text = skeleton_from_names(seen.columns, path=table.name, source=table.source, dictionary=given)
-    return with_keys(text, form)
 
 
 def _decoded(content: bytes) -> str:

@@ -16,6 +16,8 @@ from fastapi import APIRouter, Form, HTTPException, Request, Response, UploadFil
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData
 
+from hallmark.flows.desk import drafts
+from hallmark.flows.desk.beginnings import begun, proposed_name, refuse_taken
 from hallmark.flows.desk.intake import Sent
 from hallmark.flows.desk.pages import ledger, page
 from hallmark.flows.desk.visitor import Visitor, logged_in
@@ -84,20 +86,27 @@ def look_again(request: Request, kind: str, name: str, sent: Sent) -> Response:
 
 
 @router.post("/tables/{kind}/{name}/form")
-def say(request: Request, kind: str, name: str, sent: Sent) -> Response:
-    """Keep how a file is written, and say so in the specs that were chosen."""
+def say(request: Request, kind: str, name: str, sent: Sent, begin: bool = False) -> Response:
+    """Keep how a file is written, and say so in the specs that were chosen; or begin one of it."""
     place, actor = _existing(kind, name), logged_in(request).actor
     _refuse_others(logged_in(request), place)
-    form = _typed(place, sent)
+    form, release = _typed(place, sent), str(sent.get("release", ""))
+    if begin:
+        refuse_taken(release)
     chosen = [str(one) for one in sent.getlist("spec")]
     with doing(actor, "form-confirmed", place.source, specs=", ".join(chosen)), changing():
-        drafts = dict(_rewritten(place, form, chosen))
+        rewritten = dict(_rewritten(place, form, chosen))
         confirm(place, form, actor.login)
-        for file, text in drafts.items():
+        for file, text in rewritten.items():
             with whole(file) as draft:
                 draft.touch(mode=0o600)
                 draft.write_text(text, encoding="utf-8")
-    return _to(place)
+    if not begin:
+        return _to(place)
+    text = begun(place, release)
+    with doing(actor, "spec-saved", release):
+        drafts.keep(drafts.file_of(release), text)
+    return RedirectResponse(f"/specs/{release}/questions", 303)
 
 
 @router.post("/tables/{kind}/{name}/replace")
@@ -161,6 +170,7 @@ def _page(request: Request, place: Place, form: Mapping[str, Any] | None) -> Res
         # From its size the number of its records could be told.
         size=size_in_words(place.file.stat().st_size) if is_own else None,
         drafts=drafts_naming(place.source),
+        proposed=proposed_name(place),
         uses=uses(place.file, ledger(), profile()),
         most=size_in_words(allowed(UPLOAD)),
         choices={

@@ -14,7 +14,8 @@ import numpy as np
 
 from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.inference.blue import Weights
-from hallmark.mechanisms.inference.law import half_width
+from hallmark.mechanisms.inference.law import half_width, normal_half_width
+from hallmark.mechanisms.privacy.queries import LaplaceNoise
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,16 @@ class Estimates:
 
     def deviation(self, combination: Floats) -> float:
         """Standard deviation of the error in a weighted sum of the queries."""
-        return float(combination @ self.covariance @ combination) ** 0.5
+        return max(0.0, float(combination @ self.covariance @ combination)) ** 0.5
+
+    @cached_property
+    def _is_gaussian(self) -> bool:
+        return not any(isinstance(one.noise, LaplaceNoise) for one in self.weights.tables)
 
     def half_width(self, combination: Floats, confidence: float) -> float:
         """Half of the interval of a weighted sum of the queries."""
+        if self._is_gaussian:  # known by its deviation, with no need to look at all answers
+            return self.deviation(combination) * normal_half_width(confidence)
         noises = [one.noise for one in self.weights.tables]
         return half_width([w @ combination for w in self.weights.by_table], noises, confidence)
 
@@ -114,7 +121,7 @@ class Estimates:
             rest = above - r * below
             return abs(float(rest @ self.values)) - self.half_width(rest, confidence)
 
-        low, high = (_outward(excess, estimate, side * deviation) for side in (-1, 1))
+        low, high = (outward(excess, estimate, side * deviation) for side in (-1, 1))
         return Interval(estimate, low, high, deviation)
 
     def crossing(self, sums: Sequence[Floats], confidence: float) -> Crossing:
@@ -137,7 +144,7 @@ class Estimates:
         return Crossing(at, min(low, at), max(int(not_before[-1]), at), within)
 
 
-def _outward(excess: Callable[[float], float], start: float, step: float) -> float:
+def outward(excess: Callable[[float], float], start: float, step: float) -> float:
     """The first zero of `excess` on the side of `step`, which is negative at the start."""
     from scipy.optimize import brentq  # here, as it takes long to import
 

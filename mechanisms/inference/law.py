@@ -44,7 +44,7 @@ def half_width(weights: Sequence[Floats], noises: Sequence[Noise], confidence: f
         if isinstance(noise, LaplaceNoise)
     ]
     if not any(len(w) for w in laplace):
-        return deviation * float(ndtri((1 + confidence) / 2))
+        return deviation * normal_half_width(confidence)
     from scipy.optimize import brentq  # here, as it takes long to import
 
     points, phi = _characteristic(np.concatenate(laplace))
@@ -55,6 +55,11 @@ def half_width(weights: Sequence[Floats], noises: Sequence[Noise], confidence: f
 
     # Chebyshev's inequality gives an upper end.
     return deviation * float(brentq(excess, 0.0, 1 / sqrt(1 - confidence) + 1, xtol=1e-9))
+
+
+def normal_half_width(confidence: float) -> float:
+    """Half of the interval of a normal error of deviation 1."""
+    return float(ndtri((1 + confidence) / 2))
 
 
 def _characteristic(deviations: Floats) -> tuple[Floats, Floats]:

@@ -83,7 +83,7 @@ def gaussian_sigma2(
         )
 
     # Approximately, in zCDP: the value of the budget, and how much of it is left.
-    worth = 1 / (2 * _unit_sigma(budget) ** 2)
+    worth = 1 / (2 * unit_sigma(budget) ** 2)
     left = max(worth - float(cost(beside)), _LEAST * worth)
     guess = count * l2_squared / (2 * left)
     if beside and not fits(events_at(Fraction(guess) / _LEAST), budget):
@@ -126,7 +126,7 @@ def largest_rho(events_at: EventsAt, budget: Budget) -> Calibration:
 
         return _largest(passes, guess)
 
-    guess = 1 / (2 * _unit_sigma(budget) ** 2)
+    guess = 1 / (2 * unit_sigma(budget) ** 2)
     step = _step(guess)
     steps = by_sums(step, floor(Fraction(guess) / step))
     while steps < _STEPS:
@@ -155,8 +155,9 @@ def _needs_delta(budget: Budget) -> None:
         raise ValueError("delta: 0, but Gaussian noise is never purely private; state delta > 0")
 
 
-def _unit_sigma(budget: Budget) -> float:
-    """Noise of the analytic Gaussian mechanism for a sensitivity of 1."""
+def unit_sigma(budget: Budget) -> float:
+    """Standard deviation of the analytic Gaussian mechanism's noise for a sensitivity of 1; needs
+    delta above 0."""
     from dp_accounting import gaussian_mechanism  # here, as it takes long to import
 
     sigma: float = gaussian_mechanism.get_sigma_gaussian(float(budget.epsilon), float(budget.delta))

@@ -7,16 +7,17 @@ missing approvals; it requires the role of that name.
 
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, field_validator
 
 from hallmark.schemas.documents.approver_keys import KeyText
 from hallmark.schemas.documents.manifest import Sha256
-from hallmark.schemas.section import Identifier, Section
+from hallmark.schemas.section import Identifier, Problem, Section
 
 GateName = Literal["plan", "disclosure"]
+CrosswalkName = Literal["nist-sp-800-226", "opinion-05-2014", "iso-iec-27559"]
 Role = Identifier
 OVERRIDE: Role = "override"
 """The role of people who may pass a gate without the missing approvals."""
@@ -60,6 +61,9 @@ class Approvals(Section):
     require two people"""
     disclosure: tuple[Role, ...] = ()
     """roles that must approve the finished release before it is published"""
+    crosswalks: tuple[CrosswalkName, ...] = ()
+    """cross-walks of the report, of which every line must be answered before the finished release
+    can be approved: nist-sp-800-226, opinion-05-2014 or iso-iec-27559"""
 
     def required(self, gate: GateName) -> tuple[Role, ...]:
         """The roles that must approve at a gate."""
@@ -72,8 +76,18 @@ class Approvals(Section):
             return tuple((Counter(one) | Counter(two)).elements())
 
         return Approvals(
-            plan=both(self.plan, other.plan), disclosure=both(self.disclosure, other.disclosure)
+            plan=both(self.plan, other.plan),
+            disclosure=both(self.disclosure, other.disclosure),
+            crosswalks=tuple(dict.fromkeys((*self.crosswalks, *other.crosswalks))),
         )
+
+    def _problems(self) -> Iterable[Problem]:
+        if self.crosswalks and not self.disclosure:
+            yield Problem(
+                ("crosswalks",),
+                "are looked at when the finished release is approved, but nobody must approve it; "
+                "list the roles that must under disclosure",
+            )
 
     @field_validator("plan", "disclosure")
     @classmethod

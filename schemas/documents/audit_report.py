@@ -13,6 +13,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AwareDatetime, Field, JsonValue
 
+from hallmark.schemas.documents.audit_attacks import AttackAudit
 from hallmark.schemas.documents.audit_privacy import Account, Guarantee, MechanismRecord
 from hallmark.schemas.documents.audit_utility import Check, Utility
 from hallmark.schemas.documents.decisions import COUNTED
@@ -213,6 +214,7 @@ class Trust(PublicSection):
     empirical_audit: Annotated[
         str, of_profile("Empirical audit (does not prove privacy)", "empirical_audit")
     ] = NOT_RECORDED
+    attacks: Annotated[AttackAudit | None, Shown("Attacks on made-up tables")] = None
     retention: Annotated[
         str, of_profile("How long evidence is kept", "retention", may_lack=True)
     ] = NOT_RECORDED

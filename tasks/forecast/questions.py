@@ -68,7 +68,8 @@ def epsilon_for(prepared: Prepared, question: str, half_width: float) -> Fractio
             return inf
         return found.half_width / half_width if half_width else inf
 
-    return least_epsilon(excess, prepared.spec.privacy.epsilon)
+    privacy = prepared.spec.privacy
+    return least_epsilon(excess, privacy.epsilon, delta=privacy.delta)
 
 
 def _precision(asking: Questioning, question: Question, *, complete: bool) -> Precision:

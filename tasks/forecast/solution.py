@@ -6,17 +6,16 @@ Oracle.  tests/tasks/forecast/test_needs.py: needs are met at it, and not at 3 %
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, log
+from functools import partial
+from math import inf
 from typing import Any
 
 from hallmark.schemas.needs import Need
 from hallmark.tasks.forecast.least_epsilon import least_epsilon
-from hallmark.tasks.forecast.needs import NeedForecast, need_forecasts
+from hallmark.tasks.forecast.needs import NeedForecast, Promises
 from hallmark.tasks.planning.prepare import at_epsilon
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.requested import PlanRefused
-
-_TINY, _LARGE = 1e-3, 8.0  # bounds of a step from one epsilon to the next
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,42 +57,56 @@ def solved(prepared: Prepared, needs: Sequence[Need]) -> Solution:
         QuestionError: a question does not suit the columns.
     """
     own = prepared.spec.privacy.epsilon
-    seen: dict[Fraction, tuple[NeedForecast, ...]] = {}
+    plans: dict[Fraction, Promises | None] = {}
+    told: dict[tuple[Fraction, int], NeedForecast] = {}
+
+    def forecast(epsilon: Fraction, number: int) -> NeedForecast | None:
+        """Of a need at an epsilon; None where there is no plan. Everything is planned once."""
+        if epsilon not in plans:
+            try:
+                plans[epsilon] = Promises(
+                    prepared if epsilon == own else at_epsilon(prepared, epsilon)
+                )
+            except PlanRefused:
+                plans[epsilon] = None
+        plan = plans[epsilon]
+        if plan is not None and (epsilon, number) not in told:
+            told[epsilon, number] = plan.of(needs[number])
+        return told.get((epsilon, number))
 
     def excess(epsilon: Fraction, numbers: Sequence[int]) -> float:
-        """The largest of these needs; plans are made once."""
-        if epsilon not in seen:
-            try:
-                other = prepared if epsilon == own else at_epsilon(prepared, epsilon)
-                seen[epsilon] = tuple(need_forecasts(other, needs))
-            except PlanRefused:
-                return inf
-        return max(seen[epsilon][number].excess for number in numbers)
+        """The largest of these needs."""
+        found = (forecast(epsilon, number) for number in numbers)
+        return max(inf if one is None else one.excess for one in found)
 
-    def least(*numbers: int) -> Fraction | None:
-        """From where the plans that there are say that it is about."""
-        found = {epsilon: excess(epsilon, numbers) for epsilon in seen}
-        nearest = min(found, key=lambda epsilon: abs(log(max(found[epsilon], _TINY))))
-        start = float(nearest) * min(max(found[nearest], _TINY), _LARGE)
-        return least_epsilon(lambda epsilon: excess(epsilon, numbers), start)
+    def least(numbers: Sequence[int], start: Fraction) -> Fraction | None:
+        return least_epsilon(
+            lambda epsilon: excess(epsilon, numbers),
+            start,
+            delta=prepared.spec.privacy.delta,
+            even=all(needs[number].is_even for number in numbers),
+        )
+
+    def sure(epsilon: Fraction, number: int) -> NeedForecast:
+        found = forecast(epsilon, number)
+        assert found is not None, "there is a plan at this epsilon"
+        return found
 
     everything = range(len(needs))
-    excess(own, everything)
-    alone = {number: least(number) for number in everything}
+    alone = {number: least([number], own) for number in everything}
     reached = sorted((one, number) for number, one in alone.items() if one is not None)
     met = [number for _, number in reached]
     epsilon, asking = reached[-1] if reached else (None, -1)
     if epsilon is not None and excess(epsilon, met) > 1:  # with it, other tables are measured
-        at_it = seen[epsilon]
-        asking = max(met, key=lambda number: at_it[number].excess)
-        epsilon = least(*met)
-    forecasts = seen[own if epsilon is None else epsilon]
+        asking = max(met, key=partial(lambda at, number: sure(at, number).excess, epsilon))
+        epsilon = least(met, epsilon)
+    forecasts = [sure(own if epsilon is None else epsilon, number) for number in everything]
     return Solution(
         epsilon=epsilon,
         asked_by="" if epsilon is None else needs[asking].question,
-        forecasts=forecasts,
+        forecasts=tuple(forecasts),
         frontier=(
-            *((one, seen[one][number]) for one, number in reached),
+            *((one, sure(one, number)) for one, number in reached),
             *((None, forecasts[number]) for number, one in alone.items() if one is None),
         ),
     )

@@ -38,6 +38,7 @@ from hallmark.tasks.installation.profile import approvals_of, profile
 from hallmark.tasks.installation.workspace import Workspace, whole
 from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.anchors import open_ledger
+from hallmark.tasks.rendering.crosswalk import unanswered
 from hallmark.tasks.sources import Source, source_digest
 
 _ASKED = "table-asked.txt"
@@ -126,7 +127,10 @@ def disclosure_gate(job: Job) -> Waiting | None:
     if asked.disclosure:
         record = AuditRecord.model_validate_json((staging / RECORD_FILE).read_bytes())
         seen = staged_files(staging) | {"spec": spec.digest(), "code": code_digest()}
-        blocking = tuple(f"{gap.title}: {gap.mend}" for gap in record.blocking())
+        blocking = (
+            *(f"{gap.title}: {gap.mend}" for gap in record.blocking()),
+            *unanswered(record, asked.crosswalks),
+        )
         waits = _stopped("disclosure", job, seen, blocking)
         if waits is not None:
             return waits

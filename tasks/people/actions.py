@@ -57,6 +57,8 @@ ActionName = Literal[
     "table-removed",
     "table-made-private",
     "form-confirmed",
+    "asked",
+    "declined",
     "ordered",
     "stopped",
     "scheduled",

@@ -83,7 +83,15 @@ def at_epsilon(prepared: Prepared, epsilon: Fraction) -> Prepared:
         privacy = Privacy.model_validate(prepared.spec.privacy.model_dump() | {"epsilon": epsilon})
     except ValidationError as error:
         raise PlanRefused(f"privacy.epsilon {error.errors()[0]['ctx']['error']}") from None
-    spec = prepared.spec.model_copy(update={"privacy": privacy})
+    return with_spec(prepared, prepared.spec.model_copy(update={"privacy": privacy}))
+
+
+def with_spec(prepared: Prepared, spec: ReleaseSpec) -> Prepared:
+    """The plan of another spec in the same place.
+
+    Raises:
+        PlanRefused: it cannot be planned.
+    """
     return _prepared(spec, prepared.path, prepared.folder)
 
 

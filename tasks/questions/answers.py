@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import AnyCodes, Floats
+from hallmark.mechanisms.arrays import AnyCodes, Counts, Floats
 from hallmark.mechanisms.domain.cliques import title
 from hallmark.mechanisms.inference.blue import LinearQuery, NotMeasured
 from hallmark.mechanisms.inference.estimates import UNKNOWN, Estimates, Interval
@@ -145,11 +145,13 @@ class Equations:
         group: a label for each column of `by`.
         estimates: of this group's linear queries and others.
         rows: for each statistic, the unit vectors of its linear queries.
+        basis: of whatever is computed without approximation.
     """
 
     group: tuple[str, ...]
     estimates: Estimates
     rows: Sequence[Sequence[Floats]]
+    basis: Basis
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +180,8 @@ class Answering:
         weights: of the records; None if all count alike, without replicates.
         facts: that are taken for true of the private table; None for none.
         lookups: columns whose values the codes of others tell.
+        cells: where a column's questions are about other cells than its tables count: the cell of
+            the codec that holds each cell of the tables, shape (cells of the tables,).
     """
 
     codec: TableCodec
@@ -186,6 +190,7 @@ class Answering:
     weights: RecordWeights | None = None
     facts: Facts | None = None
     lookups: Mapping[str, Lookup] = field(default_factory=dict)
+    cells: Mapping[int, Counts] = field(default_factory=dict)
 
     def groups(self, question: Question) -> tuple[int, ...]:
         """Cells of each column of `by`.
@@ -215,7 +220,7 @@ class Answering:
         sizes = self.groups(question)
         each = confidence if together is None else 1 - (1 - confidence) / together
         answers, missing = self._answered(question, sizes, each, ("middle", "middle"))
-        if self._is_bounded_by_ends(question):
+        if self.is_bounded_by_ends(question):
             lower, _ = self._answered(question, sizes, each, ("least", "greatest"))
             upper, _ = self._answered(question, sizes, each, ("greatest", "least"))
             answers = [
@@ -241,26 +246,19 @@ class Answering:
         Raises:
             QuestionError: neither tables nor records can answer.
         """
-        cells = list(combinations(*(range(size) for size in sizes)))
-        both = zip(question.statistics, places, strict=False)
-        pieces = [self._pieces(one, place) for one, place in both]
+        pieces = self.pieces(question, places)
         told = None
         if self.records is not None:
             weight = None if self.weights is None else self.weights.own
             told = self._from_records(question, pieces, sizes, self.records, weight)
-        at_once = max(1, _AT_ONCE // sum(map(len, pieces)))
-        touched = {self.codec.names.index(name) for name in question.by}
-        touched |= {column for its in pieces for one in its for column in one.columns}
-        facts = self._facts_about(touched)
         missing: NotMeasured | None = None
         answers: list[Answer] = []
         try:
-            for first in range(0, len(cells), at_once):
-                batch = cells[first : first + at_once]
-                answers += self._measured(question, pieces, facts, batch, confidence)
+            for one in self.solved(question, places):
+                answers.append(self.told(question, one, confidence))
         except NotMeasured as error:
             if told is None:
-                raise QuestionError(self._what_is_missing(error)) from error
+                raise QuestionError(self.what_is_missing(error)) from error
             missing = error
             answers = list(self._only_records(question, pieces, sizes, told, confidence))
         if told is not None:
@@ -268,68 +266,84 @@ class Answering:
             answers = [replace(answer, of_records=float(value)) for answer, value in pairs]
         return answers, missing
 
-    def _measured(
-        self,
-        question: Question,
-        pieces: Sequence[Sequence[Function]],
-        facts: Sequence[Fact],
-        cells: Sequence[tuple[int, ...]],
-        confidence: float,
-    ) -> Iterator[Answer]:
-        """The groups' answers from the noisy tables, all from one system of equations."""
-        queries = self._queries(question, pieces, cells)
-        estimates = self.estimator.estimates([*queries, *(query for query, _ in facts)])
-        basis: Basis = "nominal" if estimates.is_conditional else "exact"
-        if facts:
-            estimates = given(estimates, np.array([value for _, value in facts]))
-            basis = "given" if basis == "exact" else basis
-        for cell, rows in _rows(pieces, cells):
-            found, is_exact = self.interval(question, estimates, rows, confidence)
-            yield Answer(
-                group=self._labels(question, cell),
-                estimate=found.estimate,
-                low=found.low,
-                high=found.high,
-                deviation=found.deviation,
-                basis=basis if is_exact else "first order",
-            )
+    def told(self, question: Question, group: Equations, confidence: float) -> Answer:
+        """A group's answer from the noisy tables."""
+        found, is_exact = self.interval(question, group.estimates, group.rows, confidence)
+        return Answer(
+            group=group.group,
+            estimate=found.estimate,
+            low=found.low,
+            high=found.high,
+            deviation=found.deviation,
+            basis=group.basis if is_exact else "first order",
+        )
 
-    def equations(self, question: Question) -> Iterator[Equations]:
-        """What each group's answer is computed from by `interval`, in the order of their cells.
+    def equations(
+        self, question: Question, places: Sequence[Place] = ("middle", "middle")
+    ) -> Iterator[Equations]:
+        """What each group's answer is computed from by `told`, in the order of their cells.
 
+        Args:
+            places: which value stands for all of a cell, in either statistic.
         Raises:
             QuestionError: it has too many groups, or the tables cannot answer it.
         """
+        try:
+            yield from self.solved(question, places)
+        except NotMeasured as error:
+            raise QuestionError(self.what_is_missing(error)) from error
+
+    def solved(self, question: Question, places: Sequence[Place]) -> Iterator[Equations]:
+        """As `equations`, a batch of groups from one system of equations.
+
+        Raises:
+            NotMeasured: the tables cannot answer it.
+        """
         cells = list(combinations(*(range(size) for size in self.groups(question))))
-        pieces = [self._pieces(one, "middle") for one in question.statistics]
+        pieces = self.pieces(question, places)
         at_once = max(1, _AT_ONCE // sum(map(len, pieces)))
+        touched = {self.codec.names.index(name) for name in question.by}
+        touched |= {column for its in pieces for one in its for column in one.columns}
+        facts = self._facts_about(touched)
         for first in range(0, len(cells), at_once):
             batch = cells[first : first + at_once]
-            try:
-                estimates = self.estimator.estimates(self._queries(question, pieces, batch))
-            except NotMeasured as error:
-                raise QuestionError(self._what_is_missing(error)) from error
+            queries = self._queries(question, pieces, batch)
+            estimates = self.estimator.estimates([*queries, *(query for query, _ in facts)])
+            basis: Basis = "nominal" if estimates.is_conditional else "exact"
+            if facts:
+                estimates = given(estimates, np.array([value for _, value in facts]))
+                basis = "given" if basis == "exact" else basis
             for cell, rows in _rows(pieces, batch):
-                yield Equations(self._labels(question, cell), estimates, rows)
+                yield Equations(self.labels(question, cell), estimates, rows, basis)
 
     def range_of(self, name: str) -> tuple[float, float]:
         """The least and the greatest value of a numeric column."""
-        lows, highs = self._ends(name)
+        lows, highs = self.ends(name)
         return float(lows[0]), float(highs[-1])
 
-    def records_behind(self, question: Question, group: Equations) -> float:
+    def records_behind(
+        self, question: Question, group: Equations, *, at_most: float | None = None
+    ) -> float:
         """How many records the estimates say that a group's answer is divided by: of two
-        statistics, the fewest; infinitely many where it is divided by none."""
+        statistics, the fewest; infinitely many where it is divided by none.
+
+        Args:
+            at_most: the confidence with which there are no more; the estimate without one.
+        """
+
+        def records(row: Floats) -> float:
+            noise = 0.0 if at_most is None else group.estimates.half_width(row, at_most)
+            return float(row @ group.estimates.values) + noise
+
         found = [inf]
         for one, rows in zip(question.statistics, group.rows, strict=True):
-            values = group.estimates.values
             if one.kind in ("share", "mean"):
-                found.append(float(rows[1] @ values))
+                found.append(records(rows[1]))
             elif one.kind == "quantile":
                 assert one.probability is not None, "a quantile has a probability"
-                found.append(float(rows[-1] @ values) / (1 - float(one.probability)))
+                found.append(records(rows[-1]) / (1 - float(one.probability)))
         if question.compared is not None and question.compared[0] == "over":
-            found.append(float(group.rows[1][0] @ group.estimates.values))
+            found.append(records(group.rows[1][0]))
         return min(found)
 
     def _queries(
@@ -339,8 +353,9 @@ class Answering:
         cells: Sequence[tuple[int, ...]],
     ) -> list[LinearQuery]:
         """The linear queries of all groups, one after the other."""
-        groups = [self._group(question, cell) for cell in cells]
-        return [(group * piece).query() for group in groups for one in pieces for piece in one]
+        groups = [self.group(question, cell) for cell in cells]
+        asked = (group * piece for group in groups for one in pieces for piece in one)
+        return [one.on(self.cells).query() for one in asked]
 
     def _facts_about(self, columns: set[int]) -> list[Fact]:
         """Facts that sharpen queries of these columns, and that the tables can be held to."""
@@ -403,11 +418,18 @@ class Answering:
         """
         assert one.column is not None, "a quantile has a column"
         found = estimates.crossing(excess, confidence)
-        lows, highs = self._ends(one.column)
+        lows, highs = self.ends(one.column)
         at = found.estimate
         estimate = lows[at] + found.within * (highs[at] - lows[at])
         low, high = lows[found.low], highs[found.high]
         return Interval(float(estimate), float(low), float(high), None)
+
+    def pieces(
+        self, question: Question, places: Sequence[Place] = ("middle", "middle")
+    ) -> list[list[Function]]:
+        """For each statistic, the functions whose sums over all records it is made of."""
+        both = zip(question.statistics, places, strict=False)
+        return [self._pieces(one, place) for one, place in both]
 
     def _pieces(self, one: Statistic, place: Place) -> list[Function]:
         """The linear queries that a statistic of all records is made of."""
@@ -474,7 +496,7 @@ class Answering:
         """The statistic by group, from the sums of its pieces over the records of each."""
         if one.kind == "quantile":
             assert one.column is not None, "a quantile has a column"
-            lows, highs = self._ends(one.column)
+            lows, highs = self.ends(one.column)
             at = (np.array(sums) >= 0).argmax(axis=0)
             return np.where(np.any(sums, axis=0), (lows + highs)[at] / 2, nan)
         return sums[0] if len(sums) == 1 else _quotient(sums[0], sums[1])
@@ -517,7 +539,7 @@ class Answering:
             if is_told and question.compared is None and question.first.kind != "quantile":
                 found = self._possible(found, question.first)
             yield Answer(
-                group=self._labels(question, cell),
+                group=self.labels(question, cell),
                 estimate=estimate,
                 low=found.low if is_told else None,
                 high=found.high if is_told else None,
@@ -525,7 +547,7 @@ class Answering:
                 basis="replicates" if is_told else "records",
             )
 
-    def _group(self, question: Question, cell: Sequence[int]) -> Function:
+    def group(self, question: Question, cell: Sequence[int]) -> Function:
         """1 for the records of a group."""
         parts = [
             cells_between(self.codec, name, code, code)
@@ -533,13 +555,14 @@ class Answering:
         ]
         return product(parts) if parts else ONE
 
-    def _labels(self, question: Question, cell: Sequence[int]) -> tuple[str, ...]:
+    def labels(self, question: Question, cell: Sequence[int]) -> tuple[str, ...]:
+        """What the cells of a group are called, for each column of `by`."""
         return tuple(
             cell_labels(self.codec.named(name))[code]
             for name, code in zip(question.by, cell, strict=True)
         )
 
-    def _ends(self, name: str) -> tuple[Floats, Floats]:
+    def ends(self, name: str) -> tuple[Floats, Floats]:
         """The least and the greatest value of each cell of a numeric column; of a lookup, those of
         all its values."""
         if name in self.lookups:
@@ -549,7 +572,7 @@ class Answering:
         assert isinstance(column, NumericColumn), "it was checked"
         return ends_of(column)
 
-    def _summed_in_cells(self, question: Question) -> list[str]:
+    def summed_in_cells(self, question: Question) -> list[str]:
         """The columns of sums and means whose cells hold several values, each once."""
         named = (one.column for one in question.statistics if one.kind in ("sum", "mean"))
         return [
@@ -558,15 +581,16 @@ class Answering:
             if name is not None and holds_several(self.codec, measured(name, self.lookups))
         ]
 
-    def _is_bounded_by_ends(self, question: Question) -> bool:
+    def is_bounded_by_ends(self, question: Question) -> bool:
         """Whether values within cells matter, and the answer lies between those that the ends of
         all cells have: a quotient does where nothing that is summed is negative."""
-        several = self._summed_in_cells(question)
+        several = self.summed_in_cells(question)
         if question.compared is None or question.compared[0] == "minus":
             return bool(several)
-        return bool(several) and all(self._ends(name)[0][0] >= 0 for name in several)
+        return bool(several) and all(self.ends(name)[0][0] >= 0 for name in several)
 
-    def _what_is_missing(self, error: NotMeasured) -> str:
+    def what_is_missing(self, error: NotMeasured) -> str:
+        """What no table tells, in words."""
         tables = [title(columns, self.codec.names) for columns in error.missing if columns]
         largest = sorted(set(tables), key=lambda name: (-name.count(" x "), name))[:3]
         return "nothing was measured of " + ", ".join(largest or ["the number of records"])
@@ -577,7 +601,7 @@ class Answering:
         for basis in dict.fromkeys(answer.basis for answer in answers):
             yield f"{basis}: {meaning(basis, question)}"
         if missing is not None:
-            yield f"{self._what_is_missing(missing)}, so the noisy tables cannot answer this"
+            yield f"{self.what_is_missing(missing)}, so the noisy tables cannot answer this"
         if wrong := sum(answer.records_mislead for answer in answers):
             yield (
                 f"*: the synthetic records' own answer lies outside the interval ({wrong} of "
@@ -595,10 +619,10 @@ class Answering:
                     f"{len(few)} of {len(answers)} answers rest on fewer than {_FEW} synthetic "
                     f"records, one of them on {min(few)}"
                 )
-        for name in self._summed_in_cells(question):
+        for name in self.summed_in_cells(question):
             told = (
                 "the interval of raw values holds wherever they lie in their cells"
-                if self._is_bounded_by_ends(question)
+                if self.is_bounded_by_ends(question)
                 else "how far that is from the values themselves is not in the interval"
             )
             yield (
@@ -633,19 +657,33 @@ def first_order(
 
     Nothing is known unless all that is divided by is far from 0.
     """
+    told = linearised(operator, estimates, first, second, confidence)
+    if told is None:
+        return UNKNOWN
+    value, slope = told
+    half = estimates.half_width(slope, confidence)
+    return Interval(value, value - half, value + half, estimates.deviation(slope))
+
+
+def linearised(
+    operator: Literal["minus", "over"],
+    estimates: Estimates,
+    first: Sequence[Floats],
+    second: Sequence[Floats],
+    confidence: float,
+) -> tuple[float, Floats] | None:
+    """The value of such a difference or ratio and its slope in all linear queries, shape
+    (queries,); None where something that is divided by is not far from 0."""
     below = [row for rows in (first, second) for row in rows[1:]]
     if operator == "over":
         below.append(second[0])
     for row in below:
         if abs(float(row @ estimates.values)) <= 2 * estimates.half_width(row, confidence):
-            return UNKNOWN
+            return None
     (one, one_slope), (two, two_slope) = (_value(estimates, rows) for rows in (first, second))
     if operator == "minus":
-        value, slope = one - two, one_slope - two_slope
-    else:
-        value, slope = one / two, one_slope / two - one * two_slope / two**2
-    half = estimates.half_width(slope, confidence)
-    return Interval(value, value - half, value + half, estimates.deviation(slope))
+        return one - two, one_slope - two_slope
+    return one / two, one_slope / two - one * two_slope / two**2
 
 
 def _value(estimates: Estimates, rows: Sequence[Floats]) -> tuple[float, Floats]:

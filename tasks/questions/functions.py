@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from hallmark.mechanisms.arrays import AnyCodes, Floats
+from hallmark.mechanisms.arrays import AnyCodes, Counts, Floats
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.inference.blue import LinearQuery
 from hallmark.schemas.columns.columns import NumericColumn
@@ -54,6 +54,18 @@ class Function:
     def times(self, factor: float) -> "Function":
         """The function times a number."""
         return Function(self.columns, factor * self.values)
+
+    def on(self, cells: Mapping[int, Counts]) -> "Function":
+        """The function of finer cells, or of cells by other codes.
+
+        Args:
+            cells: by column, the cell of the function that holds each of the others.
+        """
+        values = self.values
+        for axis, column in enumerate(self.columns):
+            if column in cells:
+                values = values.take(cells[column], axis=axis)
+        return Function(self.columns, values)
 
     def query(self) -> LinearQuery:
         """The function's sum over all records, as a query."""

@@ -151,11 +151,11 @@ class Questioning:
     def answering(self, question: Question) -> Answering:
         """What answers a question that `bound` gave."""
         alone = self._alone(question)
-        return self._on_shared if alone is None else self._on_own(alone)
+        return self.on_shared if alone is None else self._on_own(alone)
 
     def correlations(self, *, confidence: float) -> tuple[Correlation, ...]:
         """Correlations of all released pairs that the noisy tables tell; needs records."""
-        on = self._on_shared
+        on = self.on_shared
         assert on.records is not None, "they are compared with the tables"
         names = list(self.spec.released_columns)
         return correlations(on.codec, names, on.estimator, on.records, confidence)
@@ -184,7 +184,8 @@ class Questioning:
         return min(places) if len(places) == 1 and places <= self.shared.bins.keys() else None
 
     @cached_property
-    def _on_shared(self) -> Answering:
+    def on_shared(self) -> Answering:
+        """What answers questions about several columns."""
         shared = self.shared
         return Answering(
             shared.codec,

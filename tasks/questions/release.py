@@ -107,7 +107,7 @@ class OpenRelease:
         """
         if not 0 < confidence < 1:
             raise CannotAsk(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
-        asking = Questioning(self.spec, self._estimator, self._records, self._weights, given_rules)
+        asking = self.asking(given_rules=given_rules)
         bound = [asking.bound(question) for question in questions]
         together = sum(map(asking.groups, bound)) if simultaneous else None
         found = [asking.answer(one, confidence=confidence, together=together) for one in bound]
@@ -115,6 +115,16 @@ class OpenRelease:
             replace(answers, notes=(*answers.notes, *self._promised(one)))
             for answers, one in zip(found, bound, strict=True)
         )
+
+    def asking(self, *, given_rules: bool = False) -> Questioning:
+        """What answers questions about the release.
+
+        Args:
+            given_rules: as of `query`.
+        Raises:
+            CannotAsk: the release has neither noisy tables nor replicate weights.
+        """
+        return Questioning(self.spec, self._estimator, self._records, self._weights, given_rules)
 
     def _promised(self, question: Question) -> Iterator[str]:
         """What the certificate promises of the records' own answer, which is something else."""

@@ -8,6 +8,7 @@ from hallmark.mechanisms.contract import Certificate, SyntheticMeasure
 from hallmark.mechanisms.inference.transcript import Transcript
 from hallmark.mechanisms.privacy.events import Event
 from hallmark.mechanisms.privacy.ledger.ledger import AccountState, Entry
+from hallmark.schemas.documents.audit_attacks import AttackAudit
 from hallmark.schemas.documents.audit_report import Signature
 from hallmark.schemas.documents.decisions import Outcome
 from hallmark.schemas.documents.ledger_anchor import Anchor
@@ -48,3 +49,4 @@ class Executed:
     container: str | None  # digest of the running image
     times: RunTimes | None
     created: datetime
+    attacks: AttackAudit | None = None  # on this mechanism, if any were run

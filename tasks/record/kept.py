@@ -41,7 +41,7 @@ def _kept(asking: Questioning, need: Need, expected: int) -> KeptNeed:
     large = [
         one
         for one, group in zip(found.answers, answering.equations(question), strict=True)
-        if answering.records_behind(question, group) >= least
+        if answering.records_behind(question, group, at_most=told.confidence) >= least
     ]
     if not large:
         reason = "no group is as large as the smallest that matters, as far as noise tells"

@@ -119,6 +119,7 @@ def _trust(run: Executed) -> Trust:
         weaknesses=tuple(weaknesses(run)),
         vulnerabilities=agency.vulnerabilities or NOT_RECORDED,
         empirical_audit=agency.empirical_audit or NOT_RECORDED,
+        attacks=run.attacks,
         retention=agency.retention or NOT_RECORDED,
     )
 

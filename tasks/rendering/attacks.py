@@ -6,8 +6,9 @@ from markupsafe import Markup
 
 from hallmark.mechanisms.privacy.rounding import float_above
 from hallmark.mechanisms.privacy.trade_off import TradeOff
+from hallmark.schemas.documents.audit_attacks import AttackAudit
 from hallmark.schemas.documents.audit_privacy import Guarantee
-from hallmark.tasks.rendering.drawing import grid, label, line, svg
+from hallmark.tasks.rendering.drawing import grid, label, line, rect, svg
 from hallmark.tasks.rendering.wording import number, percent
 
 HOUSEHOLD = 4
@@ -31,6 +32,35 @@ def chances(guarantee: Guarantee) -> Iterator[tuple[str, str, str]]:
             number(1000 * attacks.power(chance), 4, up=True),
             number(1000 * attacks.power(chance, HOUSEHOLD), 4, up=True),
         )
+
+
+def tried_plot(audit: AttackAudit) -> Markup:
+    """How often attacks were surely right, beside what is allowed, by units that tables differ in;
+    from a coin's half to always."""
+    left, right, row, top = 110.0, 560.0, 34.0, 14.0
+    base = top + row * len(audit.attacks)
+
+    def x(share: float) -> float:
+        return left + (right - left) * (max(share, 0.5) - 0.5) * 2
+
+    parts = [line(x(share), top, x(share), base, "grid") for share in (0.5, 0.75, 1)]
+    parts += [label(x(share), base + 14, percent(share), "middle") for share in (0.5, 0.75, 1)]
+    for position, one in enumerate(audit.attacks):
+        y = top + row * position
+        units = "1 unit" if one.units == 1 else f"{one.units} units"
+        allowed, least = percent(one.allowed, up=True), percent(one.least)
+        parts.append(label(left - 8, y + 17, units, "end"))
+        parts.append(rect(x(0.5), y + 4, x(one.allowed) - x(0.5), 18, "band"))
+        parts.append(rect(x(0.5), y + 9, x(one.least) - x(0.5), 8, "now"))
+        told = f"{least} surely, {allowed} allowed"
+        at, anchor = (x(one.allowed) + 6, "start") if one.allowed < 0.7 else (x(0.5) + 4, "start")
+        parts.append(label(at, y + 17 if one.allowed < 0.7 else y + 32, told, anchor, "dim"))
+    description = " ".join(
+        f"Tables that differ in {one.units}: right in at least {percent(one.least)} of cases, "
+        f"allowed at most {percent(one.allowed, up=True)}."
+        for one in audit.attacks
+    )
+    return svg(620, base + 24, "Attacks that were run", description, parts)
 
 
 def attacks_plot(guarantee: Guarantee) -> Markup:

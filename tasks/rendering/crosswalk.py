@@ -7,12 +7,13 @@ Source.  NIST SP 800-226 (2025), the components of its pyramid; Article 29 Worki
          05/2014 (WP 216), the three risks; ISO/IEC 27559:2022, clauses 6 to 9, by their titles.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
+from hallmark.schemas.documents.approvals import CrosswalkName
 from hallmark.schemas.documents.audit_report import AuditRecord
 from hallmark.schemas.documents.labels import Shown
 
@@ -32,6 +33,13 @@ class Entry:
     title: str
     state: str
 
+
+NAMES: Mapping[CrosswalkName, str] = {
+    "nist-sp-800-226": "NIST SP 800-226: components of the pyramid",
+    "opinion-05-2014": "Anonymisation: the risks of Opinion 05/2014",
+    "iso-iec-27559": "ISO/IEC 27559:2022",
+}
+"""The frameworks below by the names by which gates ask for them."""
 
 FRAMEWORKS: dict[str, tuple[Line, ...]] = {
     "NIST SP 800-226: components of the pyramid": (
@@ -74,6 +82,24 @@ def crosswalk(record: AuditRecord) -> Iterator[tuple[str, list[tuple[str, list[E
     """Each framework with its lines, each with the entries that answer it."""
     for name, lines in FRAMEWORKS.items():
         yield name, [(line.asked, [_entry(record, path) for path in line.paths]) for line in lines]
+
+
+def unanswered(record: AuditRecord, names: Iterable[CrosswalkName]) -> Iterator[str]:
+    """The entries that some lines of these cross-walks need and the record lacks, each once, with
+    the way to fill it."""
+    missing = record.not_recorded()
+    told: set[str] = set()
+    for name in names:
+        for line in FRAMEWORKS[NAMES[name]]:
+            for path in line.paths:
+                if path in told or not any(
+                    one == path or one.startswith(f"{path}.") for one in missing
+                ):
+                    continue
+                told.add(path)
+                shown = label(path)
+                place = f", and is stated in {shown.stated_in}" if shown.stated_in else ""
+                yield f"{shown.title}: {NAMES[name]} asks for it ({line.asked}){place}"
 
 
 def _entry(record: AuditRecord, path: str) -> Entry:

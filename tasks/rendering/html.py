@@ -272,7 +272,7 @@ def pretty(value: Any) -> str:
 
 _CALLED = (
     facts, pretty, table,
-    attacks.attacks_plot, attacks.chances, crosswalk.crosswalk,
+    attacks.attacks_plot, attacks.chances, attacks.tried_plot, crosswalk.crosswalk,
     heat.matrix_plot, heat.pair_plot,
     plain.terms_in_words,
     plots.answers_plot, plots.bars_left_out, plots.budget_plot, plots.by_loss,

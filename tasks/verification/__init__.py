@@ -2,6 +2,11 @@
 
 from hallmark.tasks.verification.documents import Check
 from hallmark.tasks.verification.key_dates import KeysAtHand
-from hallmark.tasks.verification.verify import Verification, signature_of, verify_release
+from hallmark.tasks.verification.verify import (
+    Verification,
+    signature_of,
+    verify_files,
+    verify_release,
+)
 
-__all__ = ["Check", "KeysAtHand", "Verification", "signature_of", "verify_release"]
+__all__ = ["Check", "KeysAtHand", "Verification", "signature_of", "verify_files", "verify_release"]

@@ -171,6 +171,25 @@ def verify_release(
     return Verification(tuple(checks))
 
 
+def verify_files(folder: Path, public_key: Path | None = None) -> Verification:
+    """Check that the files are those that were signed; what they say is not looked at.
+
+    Args:
+        folder: a release folder.
+        public_key: as of `verify_release`.
+    """
+    try:
+        manifest = read_manifest(folder)
+    except Unsound as error:
+        return Verification((Check("manifest", False, str(error)),))
+    return Verification(
+        (
+            _signature(folder, manifest, public_key),
+            _check("files", _file_faults(folder, manifest), f"{len(manifest.files)} as signed"),
+        )
+    )
+
+
 def signature_of(folder: Path, public_key: Path | None = None) -> Check:
     """Whether the manifest of a release folder is signed, and by whom; nothing else is checked."""
     try:

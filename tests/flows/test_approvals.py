@@ -223,6 +223,17 @@ def test_the_profile_asks_for_approvals_of_every_release(
     assert "The release can continue" in agency.said.out
 
 
+def test_a_gate_asks_for_every_line_of_a_crosswalk(hallmark: Hallmark, home: Path, tmp_path: Path):
+    asked = {"disclosure": ["reviewer"], "crosswalks": ["iso-iec-27559"]}
+    agency = Agency(hallmark, tmp_path, home, approvals=asked)
+    assert agency.release() == 7
+    (waits,) = json.loads(hallmark("waiting", "--json").out)
+    asks = [one for one in waits["blocking"] if "ISO/IEC 27559" in one]
+    assert any(one.startswith("Supersedes") for one in asks)  # which blocks no gate by itself
+    assert agency.decide("approve", "Bo", "reviewer") == 0
+    assert agency.release("--resume") == 7
+
+
 def test_an_embargo_holds_a_finished_release_until_its_end(
     hallmark: Hallmark, home: Path, tmp_path: Path
 ):

@@ -17,16 +17,16 @@ from tests.tasks.statements import ABOUT
 pytestmark = pytest.mark.service
 
 SEEN = {
-    Role.VIEWER: ["Releases", "Calendar", "Keys"],
-    Role.MONITOR: ["Releases", "Calendar", "Accounts", "Keys"],
-    Role.STEWARD: ["Releases", "Specs", "Calendar", "Accounts", "Keys"],
-    Role.OPERATOR: ["Releases", "Specs", "Calendar", "Accounts", "Keys", "Engine"],
-    Role.REVIEWER: ["Releases", "Calendar", "Accounts", "Keys"],
-    Role.AUDITOR: ["Releases", "Calendar", "Accounts", "Keys", "Log"],
-    Role.GOVERNOR: ["Releases", "Calendar", "Keys", "Agency", "Log"],
+    Role.VIEWER: ["Releases", "Calendar", "Keys", "Docs"],
+    Role.MONITOR: ["Releases", "Calendar", "Accounts", "Keys", "Docs"],
+    Role.STEWARD: ["Releases", "Specs", "Calendar", "Accounts", "Keys", "Docs"],
+    Role.OPERATOR: ["Releases", "Specs", "Calendar", "Accounts", "Keys", "Docs", "Engine"],
+    Role.REVIEWER: ["Releases", "Calendar", "Accounts", "Keys", "Docs"],
+    Role.AUDITOR: ["Releases", "Calendar", "Accounts", "Keys", "Log", "Docs"],
+    Role.GOVERNOR: ["Releases", "Calendar", "Keys", "Agency", "Log", "Docs"],
     # Whom `make up` invites is also steward and operator, so that one person can begin alone.
     Role.ADMINISTRATOR: [
-        "Releases", "Specs", "Calendar", "Accounts", "Keys", "People", "Log", "Engine",
+        "Releases", "Specs", "Calendar", "Accounts", "Keys", "People", "Log", "Docs", "Engine",
     ],
 }  # fmt: skip
 

@@ -102,10 +102,18 @@ def form(path: str, page: str) -> dict[str, str]:
 def answered(steward: Person, column: str, *, onward: bool = False, **typed: str) -> Any:
     """Fill in the form of a column as a browser does, and save it."""
     path = "/specs/survey/columns"
-    params = {"column": column, **({"type": typed["type"]} if "type" in typed else {})}
-    page = steward.browser.get(path, params=params)
+    page = steward.browser.get(path, params={"column": column})
+    if "type" in typed:
+        page = as_type(steward, form(path, page.text), typed["type"])
     sent = form(path, page.text) | typed
     return steward.post(f"{path}?onward=true" if onward else path, **sent)
+
+
+def as_type(steward: Person, sent: dict[str, str], to: str) -> Any:
+    """The form of a column as of another type, with what was typed."""
+    answer = steward.post("/specs/survey/columns/type", **sent, to=to)
+    assert answer.status_code == 200, answer.text
+    return answer
 
 
 def told_about(steward: Person, **typed: str) -> Any:
@@ -189,8 +197,8 @@ def test_a_program_may_send_the_fields_that_it_changes(steward: Person):
 def test_changing_the_type_keeps_what_fits(steward: Person):
     answered(steward, "sex", **COLUMNS["sex"] | {"groups": "x = F\ny = M"})
     assert "groups:" in text()
-    page = steward.browser.get("/specs/survey/columns", params={"column": "sex", "type": "ordinal"})
-    assert "F = female" in page.text
+    saved = form("/specs/survey/columns", steward.get("/specs/survey/columns?column=sex").text)
+    assert "F = female" in as_type(steward, saved, "ordinal").text
     answered(steward, "sex", type="ordinal")
     content = read_text(text())[0].content["columns"]["sex"]
     assert "groups" not in content
@@ -199,6 +207,24 @@ def test_changing_the_type_keeps_what_fits(steward: Person):
     answered(steward, "sex", type="numeric")
     content = read_text(text())[0].content["columns"]["sex"]
     assert set(content) == {"type", "description", "bound_source"}  # no clamp was catch_all
+
+
+def test_what_was_typed_is_there_after_the_type_was_changed_to_and_fro(steward: Person):
+    path, before = "/specs/survey/columns", text()
+    sent = form(path, steward.get(f"{path}?column=age").text)
+    sent = form(path, as_type(steward, sent, "numeric").text)
+    typed = {"minimum": "3", "cells": "edges", "cells.value": "3 <4>", "outside": "clamp",
+             "bound_source.reference": "the book", "nulls": "true"}  # fmt: skip
+    sent = form(path, as_type(steward, sent | typed, "nominal").text)
+    assert sent["type"] == "nominal"
+    assert (sent["bound_source.reference"], sent["nulls"]) == ("the book", "true")
+    assert sent["outside"] == ""  # of categories nothing is clamped
+    sent = form(path, as_type(steward, sent, "numeric").text)
+    assert {name: sent[name] for name in typed} == typed | {"outside": ""}
+    assert text() == before
+    refused = steward.post(f"{path}/type", **sent, to="places")
+    assert refused.status_code == 409
+    assert "have no form" in refused.text
 
 
 def test_what_was_changed_meanwhile_is_not_overwritten(steward: Person):

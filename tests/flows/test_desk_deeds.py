@@ -32,6 +32,10 @@ MONTHLY = {"period": "month", "cron": "0 6 1 * *", "budget": {"epsilon": "1", "d
 DEEDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     # route: what does it, what the log calls it, and what is sent
     "/decisions": (f"{HERE}.releases.decide", "decided", {}),
+    "/releases/{release}/ask": (f"{HERE}.asking.looked_at", "asked", {}),
+    "/releases/{release}/decline": (
+        "hallmark.tasks.asked.decline", "declined", {"data": REASON},
+    ),
     "/releases/{release}/start": ("hallmark.flows.engine.start", "ordered", {}),
     "/releases/{release}/rehearse": ("hallmark.flows.engine.start", "ordered", {}),
     "/releases/{release}/stop": ("hallmark.flows.engine.stop", "stopped", {}),
@@ -68,6 +72,9 @@ DEEDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "/specs/{name}/columns": (
         f"{HERE}.drafts.keep", "spec-saved", {"data": {"column": "age", "type": "numeric"}},
     ),
+    "/specs/{name}/questions": (
+        f"{HERE}.drafts.keep", "spec-saved", {"data": {"title": "A title"}},
+    ),
     "/specs/{name}/columns/ignore": (
         f"{HERE}.drafts.keep", "spec-saved", {"data": {"column": "age"}},
     ),
@@ -99,7 +106,9 @@ NOTHING_CHANGES = {
     "/specs/check",
     "/specs/plan",
     "/specs/alternative",
+    "/specs/frontier",
     "/tables/{kind}/{name}/look",
+    "/specs/{name}/columns/type",
 }
 IN_ONE_TRANSACTION = {"/releases/{release}/comments"}  # with their entry, in the file of people
 
@@ -150,7 +159,7 @@ def send(keys: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     def send(route: str) -> Response:
         name = "weekly" if route.endswith("/validate") else "draft"
         path = route.format(
-            release="test-release",
+            release="draft" if route.endswith("/ask") else "test-release",
             account="test-people",
             entry="monthly",
             number=1,

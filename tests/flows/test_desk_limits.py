@@ -101,8 +101,9 @@ def test_every_route_has_a_limit_and_most_take_no_file(home: Path):
         place = path.format(**NAMES)
         is_form = path not in {
             "/decisions", "/specs", "/specs/{name}", "/specs/check", "/specs/plan",
-            "/specs/{name}/about", "/specs/{name}/columns",
-            "/specs/alternative",
+            "/specs/{name}/about", "/specs/{name}/columns", "/specs/{name}/columns/type",
+            "/specs/{name}/questions",
+            "/specs/alternative", "/specs/frontier",
         }  # fmt: skip
         answer = client.post(place, content=b"a" * ((FORM if is_form else TEXT) + 1))
         assert answer.status_code == 413, path

@@ -12,12 +12,14 @@ from hallmark.flows.desk import (
     accounts,
     agency,
     answers,
+    asking,
     calendar,
     desk,
     keys,
     log_in,
     pages,
     people,
+    questions,
     releases,
     specs,
 )
@@ -45,6 +47,8 @@ FREE: dict[tuple[str, str], dict[str, Any]] = {
     ("/accounts/{account}/cap", "reason"): CAP,
     ("/accounts/{account}/plan", "reason"): {"first": "2026", "periods": "3", **CAP},
     ("/releases/{release}/comments", "text"): {"text": "fine"},
+    ("/releases/{release}/ask", "words"): {"words": "for Friday"},
+    ("/releases/{release}/decline", "reason"): {"reason": "not this week"},
     ("/releases/{release}/looks", "reason"): {"reason": "it was wrong"},
     ("/releases/{release}/reopen", "reason"): {"reason": "it was explained"},
     ("/releases/{release}/withdraw", "reason"): {"reason": "it is not needed"},
@@ -65,7 +69,7 @@ OTHERS = {
     # fields that are compared with what there is, or read as numbers, times or specs
     "login", "password", "again", "old", "code", "next", "epsilon", "delta", "table", "spec",
     "period", "at", "timezone", "embargo_days", "embargo_at", "text", "name",
-    "column", "type_", "seen", "rotation", "first", "dictionary",
+    "column", "type_", "to", "seen", "rotation", "first", "dictionary",
 }  # fmt: skip
 
 
@@ -78,7 +82,10 @@ def somebody(home: Path) -> TestClient:
 
 
 def test_the_table_has_every_free_text_of_a_form():
-    rooms = (accounts, agency, answers, calendar, keys, log_in, people, releases, specs)
+    rooms = (
+        accounts, agency, answers, asking, calendar, keys, log_in, people, questions, releases,
+        specs,
+    )  # fmt: skip
     fields = {
         (route.path, field.name): field.field_info
         for room in rooms
@@ -176,6 +183,34 @@ def test_a_plan_says_whether_needs_are_met(
     assert "count by region within 40 at 95 %" in plan
     assert "whatever the answers are" in plan
     assert "the &lt;regional&gt; unit" in plan
+    drawn = html.unescape(somebody.post("/specs/frontier", json={"text": text}).text)
+    assert drawn.startswith('<img src="data:image/svg+xml;base64,')
+    assert "count by region within 40: met from epsilon" in drawn
+    assert "is the least that meets all needs" in drawn
+    without = text.replace("needs:", "ignored:", 1)
+    assert somebody.post("/specs/frontier", json={"text": without}).status_code == 409
+
+
+def test_the_page_for_the_board_has_needs_risk_cost_and_who_signs(
+    somebody: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HALLMARK_DATA", str(tmp_path))
+    example.open_account()
+    need = {"question": "count by region", "within": 40, "stated_by": "the <regional> unit"}
+    own = example.only(tmp_path, "age", "region") | {
+        "needs": [need], "approvals": {"plan": ["methodologist"]}, "title": "<b>A table</b>",
+    }  # fmt: skip
+    text = example.write(tmp_path, 400, **own).read_text()
+    somebody.post("/specs", data={"name": "survey"}, files={"spec": ("s.yaml", text.encode())})
+    answer = somebody.get("/specs/survey/board")
+    assert answer.status_code == 200
+    assert "script-src" not in answer.headers["Content-Security-Policy"]  # none may run
+    for told in (
+        "&lt;b&gt;A table&lt;/b&gt;", "the &lt;regional&gt; unit", "<svg", "methodologist",
+        "before the private data are asked", "of guesses about one unit can be right at most",
+        "epsilon 2, delta 0.0001 left", "Census Bureau",
+    ):  # fmt: skip
+        assert told in answer.text, told
 
 
 @pytest.mark.parametrize(

@@ -25,16 +25,20 @@ from rich.cells import cell_len
 
 from hallmark import flows
 from hallmark.flows.cli import app as cli
+from hallmark.flows.cli import compare as cli_compare
 from hallmark.flows.cli import doctor as cli_doctor
 from hallmark.flows.cli import evaluate as cli_evaluate
 from hallmark.flows.cli import query as cli_query
 from hallmark.flows.cli import terminal
 from hallmark.flows.cli import terminal_plan as plans
 from hallmark.flows.screen import line, say, say_json, table
+from hallmark.mechanisms.inference.chi_square import ChiSquare
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.utility.evaluate import UtilityScores
 from hallmark.schemas.visible import visible
+from hallmark.tasks.changes import Change, Changes, Shift, ShiftedTable, Shifts
 from hallmark.tasks.evaluate import Evaluation
+from hallmark.tasks.forecast.savings import Saving, Savings
 from hallmark.tasks.forecast.verdict import Alternative, Verdict
 from hallmark.tasks.ledger import words
 from hallmark.tasks.questions.answers import Answer, Answers
@@ -186,6 +190,13 @@ def _solution(text: str) -> None:
     plans.print_solution({"epsilon": None, "asked_by": "", **never})
 
 
+def _savings(text: str) -> None:
+    one = (Saving(told=text, epsilon=Fraction(1, 2)),)
+    plans.print_savings(Savings(epsilon=Fraction(1), each=one, best=one))
+    plans.print_savings(Savings(epsilon=Fraction(1), each=one))
+    plans.print_savings(Savings(epsilon=Fraction(1), refusal=text))
+
+
 def _sweep(text: str) -> None:
     told = (Verdict((text,), 1.0, 0.5, "useless", in_unit=1.0, unit=text),)
     plans.print_sweep([Alternative(Fraction(1), 0.5, told), Alternative(Fraction(2), refusal=text)])
@@ -207,6 +218,41 @@ def _answers(text: str, show: Callable[[Answers], None]) -> None:
             answers=(Answer(group=(text,), basis="exact", **one),),
             notes=(text,),
         )
+    )
+
+
+def _changes(text: str) -> Changes:
+    one: dict[str, Any] = {"group": (text,), "estimate": 1.0, "low": 0.0, "high": 2.0}
+    answer = Answer(basis="exact", deviation=1.0, **one)
+    change = Change(before=answer, after=answer, basis="exact", deviation=1.0, **one)
+    return Changes(
+        question=text,
+        by=(text,),
+        in_points=False,
+        confidence=0.95,
+        simultaneous=False,
+        changes=(change,),
+        notes=(text,),
+    )
+
+
+def _shifts(text: str) -> Shifts:
+    shift = Shift(cell=(text,), before=0.1, after=0.2, low=0.05, high=0.15)
+    table = ShiftedTable(
+        columns=(text,),
+        cells=1,
+        test=ChiSquare(1.0, 1, 0.01),
+        changed=True,
+        basis="exact",
+        largest=(shift,),
+        hidden=0.05,
+    )
+    return Shifts(
+        confidence=0.95,
+        within=0.01,
+        tables=(table,),
+        untold=(((text,), text),),
+        notes=(text,),
     )
 
 
@@ -260,10 +306,14 @@ PRINTED: dict[str, Callable[[str], None]] = {
     "print_series": _series,
     "print_plan": _plan,
     "print_solution": _solution,
+    "print_savings": _savings,
     "print_sweep": _sweep,
     "print_precisions": _precisions,
     "query": lambda text: _answers(text, cli_query._print),
     "query --csv": _fields,
+    "compare": lambda text: cli_compare._print(_changes(text)),
+    "compare --csv": lambda text: cli_compare._print_rows(cli_compare._rows(_changes(text))),
+    "compare without a question": lambda text: cli_compare._print_shifts(_shifts(text)),
     "doctor": _doctor,
     "evaluate": _evaluation,
     "error": _error,

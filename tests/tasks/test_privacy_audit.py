@@ -11,9 +11,11 @@ import pytest
 
 from hallmark.mechanisms.privacy import curator as core
 from hallmark.tasks import privacy_audit
+from hallmark.tasks.installation.code import code_digest
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.privacy_audit import Attack, audit_privacy
+from hallmark.tasks.record.attacked import kept_audit
 from tests import example
 
 RUNS = 80
@@ -71,6 +73,34 @@ def test_an_attack_is_right_as_often_as_is_allowed_and_no_more(
     assert rate <= one.allowed + scatter  # a false alarm in 30,000
     if case == "marginals":  # whose noise is the best attack's only obstacle
         assert rate > 0.5 + (one.allowed - 0.5) / 2
+
+
+GAUSSIAN = ("privpgd-paper", "private-gsd", "mst", "mwem", "aim")
+PURE = ("pmm-h", "psmm", "superregular", "sparse-lipschitz", "adaptive-support")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*GAUSSIAN, *PURE])
+def test_less_noise_of_any_mechanism_is_found_out(
+    name: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    privacy = {"privacy": example.PURE} if name in PURE else {}
+    of = prepared(tmp_path, mechanism={"name": name}, **privacy)
+    units = 1 if name in (*PURE, "aim") else 6  # of whom more is allowed than can be reached
+    assert not attack(of, units).broken
+    with less_noise(monkeypatch, Fraction(1, 20)):
+        assert attack(of, units).broken
+
+
+def test_an_audit_is_kept_for_the_report_of_its_spec_alone(home: Path, tmp_path: Path):
+    of = prepared(tmp_path)
+    other = prepared(tmp_path / "other", privacy=example.PURE, mechanism={"name": "pmm"})
+    tried = [Attack(1, 200, 120, 0.55, 0.6), Attack(4, 200, 190, 0.9, 0.7)]
+    audit = privacy_audit.record_audit(of, tried)
+    assert kept_audit(of.binding) == audit
+    assert kept_audit(other.binding) is None
+    assert [one.broken for one in audit.attacks] == [False, True]
+    assert audit.code == code_digest()
 
 
 @pytest.mark.parametrize("case", ["marginals", "hierarchy"])

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -16,6 +17,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from hallmark.schemas.documents.audit_attacks import AttackAudit, TriedAttack
 from hallmark.schemas.documents.audit_privacy import Curve, Guarantee
 from hallmark.schemas.documents.audit_questions import Learnt
 from hallmark.schemas.documents.audit_report import FIRST_FORMAT, AuditRecord, Override
@@ -847,3 +849,39 @@ def test_every_line_that_others_ask_names_entries_of_the_record(record: AuditRec
     assert network.state == "stated by people"
     assert found["epsilon and delta"][0].state == "recorded"
     assert "Who has access (not recorded; stated in" in Page(render_audit_report(stated)).text
+
+
+def test_attacks_that_were_run_are_a_figure_with_the_code_that_was_attacked(
+    record: AuditRecord,
+) -> None:
+    assert "Attacks that were run" not in Page(render_audit_report(record)).text
+    one = TriedAttack(units=1, runs=1000, right=540, least=0.49, allowed=0.553)
+    four = TriedAttack(units=4, runs=1000, right=900, least=0.87, allowed=0.7)
+    commit = record.provenance.software.commit
+    audit = AttackAudit(
+        hallmark="0.4.0", commit=commit, code="a" * 64, ran=date(2026, 3, 1), confidence=0.999,
+        attacks=(one,),
+    )  # fmt: skip
+    tried = _changed(record, "trust", attacks=audit)
+    found = Page(render_audit_report(tried)).text
+    assert "right in at least 49 % of cases, allowed at most 55.3 %" in found
+    assert commit[:12] in found
+    assert "not the code that made this release" not in found
+    assert "less noise is drawn than is stated" not in found
+    assert tried.not_recorded() == record.not_recorded()
+    other = audit.model_copy(update={"attacks": (one, four), "commit": "", "hallmark": "0.3.9"})
+    found = text_of(record, "trust", attacks=other)
+    assert "which is not the code that made this release" in found
+    assert "less noise is drawn than is stated" in found
+
+
+def test_what_a_crosswalk_asks_for_and_nobody_stated_is_told_once(record: AuditRecord) -> None:
+    stated = _changed(record, "trust", access="not recorded", network="no route to the internet")
+    found = list(crosswalk.unanswered(stated, ["nist-sp-800-226"]))
+    (access,) = [one for one in found if one.startswith("Who has access:")]
+    assert "NIST SP 800-226" in access
+    assert access.endswith("is stated in agency.environment.access in the profile")
+    assert not [one for one in found if one.startswith("Network isolation")]
+    assert list(crosswalk.unanswered(stated, ["nist-sp-800-226"] * 2)) == found
+    assert not list(crosswalk.unanswered(stated, []))
+    assert set(crosswalk.NAMES.values()) == crosswalk.FRAMEWORKS.keys()

@@ -22,6 +22,7 @@ form.addEventListener("submit", async (event) => {
     const said = await reply.json();
     if (!reply.ok) throw new Error(typeof said.detail === "string" ? said.detail : "the desk did not understand the decision");
     say(outcome(said), "good");
+    for (const id of ["reason", "key", "passphrase"]) document.getElementById(id).value = ""; // it was sent
   } catch (error) {
     say(`Not recorded: ${error.message}`, "bad");
   }

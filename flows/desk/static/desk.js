@@ -22,7 +22,7 @@ ready();
 async function send(form, button) {
   form.setAttribute("aria-busy", "true");
   form.querySelector(".refused")?.remove();
-  const typed = new FormData(form);
+  const typed = new FormData(form, button); // with the button's own value
   const body = form.enctype === "multipart/form-data" ? typed : new URLSearchParams(typed);
   try {
     const reply = await fetch(button.hasAttribute("formaction") ? button.formAction : form.action, { method: "POST", body, headers: { Accept: "text/html" } });

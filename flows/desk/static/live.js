@@ -18,10 +18,15 @@ function listen() {
   stream.addEventListener("changed", () => {
     over = true;
     leave();
-    // Whoever is writing loses nothing.
-    if (fields.every((field, i) => field.value === untouched[i])) location.reload();
-    else tell();
+    // What the page just answered is read first.
+    setTimeout(again, document.querySelector("main [role=status].good") ? 8000 : 0);
   });
+}
+
+// Whoever is writing loses nothing.
+function again() {
+  if (fields.every((field, i) => field.value === untouched[i])) location.reload();
+  else tell();
 }
 
 function leave() {

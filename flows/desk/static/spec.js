@@ -9,22 +9,33 @@ const slider = document.getElementById("epsilon");
 const progress = document.getElementById("progress");
 const cancel = document.getElementById("cancel");
 const rows = others.querySelector("tbody");
+const needs = document.getElementById("needs");
+const draw = document.getElementById("draw");
+const frontier = document.getElementById("frontier");
 let asking = null; // what can be cancelled
+let planned = ""; // the text of the plan that is shown
 
-form.addEventListener("submit", async (event) => {
+form.addEventListener("submit", (event) => {
   event.preventDefault();
+  const epsilons = document.getElementById("epsilons").value.split(",").map((one) => one.trim()).filter(Boolean);
+  showPlan(epsilons);
+});
+
+async function showPlan(epsilons) {
   asking?.abort();
   asking = new AbortController();
   const { signal } = asking;
   plan.setAttribute("aria-busy", "true");
-  others.hidden = true;
+  others.hidden = needs.hidden = true;
   say("Planning …");
   try {
-    const epsilons = document.getElementById("epsilons").value.split(",").map((one) => one.trim()).filter(Boolean);
     const reply = await ask("/specs/plan", { text: text.value }, signal);
     if (reply.ok) {
       plan.innerHTML = await reply.text(); // made by the desk, every value escaped
       plan.removeAttribute("aria-busy");
+      planned = text.value;
+      needs.hidden = !plan.querySelector("[data-needs]");
+      frontier.replaceChildren();
       await compare(text.value, epsilons, signal);
     } else say((await reply.json()).detail, "bad told");
   } catch {
@@ -33,7 +44,7 @@ form.addEventListener("submit", async (event) => {
   } finally {
     if (!signal.aborted) plan.removeAttribute("aria-busy");
   }
-});
+}
 
 async function compare(said, epsilons, signal) {
   rows.replaceChildren();
@@ -64,6 +75,20 @@ cancel.addEventListener("click", () => {
 });
 slider.addEventListener("input", show);
 
+draw.addEventListener("click", async () => {
+  draw.disabled = true;
+  frontier.textContent = "Planning …";
+  try {
+    const reply = await ask("/specs/frontier", { text: planned }, null);
+    if (reply.ok) frontier.innerHTML = await reply.text(); // made by the desk, every value escaped
+    else frontier.textContent = (await reply.json()).detail;
+  } catch {
+    frontier.textContent = "The desk does not answer; your text is still here.";
+  } finally {
+    draw.disabled = false;
+  }
+});
+
 function show() {
   const shown = rows.children[slider.value];
   for (const row of rows.children) row.classList.toggle("chosen", row === shown);
@@ -85,6 +110,10 @@ function ask(address, body, signal) {
 }
 
 form.querySelector("button").disabled = false;
+if ("now" in form.dataset) { // for whoever comes from the last question
+  document.getElementById("plan-heading").focus();
+  showPlan([]);
+}
 
 function say(words, kind = "hint") {
   const line = document.createElement("p");

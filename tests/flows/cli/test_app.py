@@ -53,7 +53,7 @@ def assert_said(done: Done, code: int, *words: str) -> None:
     [(), ("init",), ("validate",), ("plan",), ("release",), ("verify",), ("report",), ("ledger",),
      ("ledger", "open"), ("ledger", "cap"), ("ledger", "plan"), ("ledger", "list"),
      ("ledger", "show"), ("ledger", "cancel"), ("ledger", "verify"), ("certify",), ("evaluate",),
-     ("query",), ("approve",)],
+     ("query",), ("compare",), ("smooth",), ("approve",)],
 )  # fmt: skip
 def test_every_command_explains_itself(command: tuple[str, ...], hallmark: Hallmark) -> None:
     done = hallmark(*command, "--help")
@@ -327,6 +327,12 @@ def test_a_plan_says_whether_needs_are_met_and_solves_for_them(
     )
     (told,) = found["solution"]["needs"]
     assert told["half_width"] <= 40
+    assert found["savings"] is None
+    both = ("plan", pure, "--need", "count by region within 40", "--solve", "--changes")
+    said = " ".join(hallmark(*both).out.split())
+    assert "leave out the columns that no need asks about: age" in said
+    assert "pays for what no need asks for" in said
+    assert_said(hallmark("plan", pure, "--changes"), ExitCode.USAGE, "only read with --solve")
     for need, words in {
         "count by region": "is not a need",
         "count by regoin within 3": "region",

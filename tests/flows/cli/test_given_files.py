@@ -48,6 +48,8 @@ COMMANDS = [
     ("certify", "SPEC", "{}"),
     ("evaluate", "SPEC", "--synthetic", "{}"),
     ("query", "FOLDER", "count"),
+    ("compare", "FOLDER", "FOLDER", "count"),
+    ("compare", "FOLDER", "FOLDER", "--recode", "{}"),
     ("verify", "FOLDER"),
     ("verify", "FOLDER", "--keys", "{}"),
     ("calendar", "show", "{}"),

@@ -120,7 +120,7 @@ def test_the_outlook_depends_on_what_is_public(tmp_path: Path) -> None:
     assert told.sizes == "even"
     assert told.least_records is not None
     for factor, outlook in ((1.01, "met"), (0.98, "missed")):  # groups of just so many records
-        stated = {"smallest_group": f"{factor * told.least_records / ROWS:.6f}"}
+        stated = {"smallest_group": f"{factor * told.least_records / ROWS:.6f}", "about": 0.5}
         found = forecast(of, need(share, "5 points", **stated))
         assert found.sizes == "stated"
         assert (found.outlook == "missed") is (outlook == "missed")
@@ -130,8 +130,48 @@ def test_the_outlook_depends_on_what_is_public(tmp_path: Path) -> None:
     assert wide.half_width is not None
     assert wide.at_most is not None
     between = (wide.half_width + wide.at_most) / 2
-    assert forecast(totals, need(share, round(between, 4))).outlook == "expected"
+    unstated = forecast(totals, need(share, round(between, 4)))
+    assert unstated.outlook == "depends"  # no total counts the employed
+    assert unstated.words.startswith("depends on answers of which nothing is public")
+    assert forecast(totals, need(share, round(between, 4), about=0.5)).outlook == "expected"
     assert forecast(totals, need(share, round(wide.at_most + 1e-3, 4))).outlook == "met"
+
+
+def test_without_a_stated_answer_a_need_is_missed_only_if_no_answer_meets_it(
+    tmp_path: Path,
+) -> None:
+    of = prepared(tmp_path, public_totals=[TOTAL])
+    share = "share of employed = true by region"
+    half = forecast(of, need(share, 0.9, about=0)).half_width  # the interval ends at 0
+    assert half is not None
+    assert forecast(of, need(share, round(1.02 * half, 5))).outlook == "depends"
+    assert forecast(of, need(share, round(0.9 * half, 5))).outlook == "missed"
+
+
+def test_differences_and_ratios_are_promised_by_what_is_stated_of_them(tmp_path: Path) -> None:
+    of = prepared(tmp_path, public_totals=[TOTAL])
+    codes = public_codes(of.codec.domain.shape)
+    east, south = (f"share of employed = true where region = '{code}'" for code in ("07", "02"))
+    apart = need(f"{east} minus {south}", 0.5)
+    found = forecast(of, apart)
+    assert found.outlook == "met"
+    assert found.at_most is not None
+    for share in (0.02, 0.5, 0.98):
+        codes[:, 2] = np.random.default_rng(1).random(ROWS) < share
+        assert max(realised(of, apart, codes, seed) for seed in range(5)) <= found.at_most
+    narrower = need(apart.question, round(0.99 * found.at_most, 4))
+    assert forecast(of, narrower).outlook == "depends"
+    ratio = "count where region = '07' over count where region = '02' and employed = true"
+    employed = int(codes[codes[:, 1] == 1][:, 2].sum())
+    wide = np.median([realised(of, need(ratio, 1), codes, seed) for seed in range(9)])
+    for about, is_close in ((300 / employed, True), (2 * 300 / employed, False)):
+        stated = {"about": round(about, 4), "smallest_group": f"{employed / ROWS:.4f}"}
+        told = forecast(of, need(ratio, 1, **stated))
+        assert (told.outlook, told.at_most) == ("expected", None)
+        assert told.half_width is not None
+        assert bool(abs(told.half_width / wide - 1) < 0.1) is is_close
+    assert forecast(of, need(ratio, 1, smallest_group="0.2")).outlook == "depends"
+    assert forecast(of, need("median of age by region", 80)).outlook == "depends"
 
 
 def test_counts_are_promised_whatever_they_are(tmp_path: Path) -> None:
@@ -205,12 +245,12 @@ def test_the_search_ends_where_widths_jump_or_nothing_is_known() -> None:
         tried.append(epsilon)
         return 0.99 if epsilon >= Fraction(731, 100) else 1.001
 
-    found = least_epsilon(stepped, Fraction(1, 2))
+    found = least_epsilon(stepped, Fraction(1, 2), delta=Fraction(0))
     assert found is not None
     assert Fraction(731, 100) <= found <= Fraction(731, 100) * Fraction(102, 100)
     assert len(tried) < 25
-    assert least_epsilon(lambda _: float("inf"), Fraction(1)) is None
-    anything = least_epsilon(lambda _: 0.0, Fraction(1))
+    assert least_epsilon(lambda _: float("inf"), Fraction(1), delta=Fraction(0)) is None
+    anything = least_epsilon(lambda _: 0.0, Fraction(1), delta=Fraction(0))
     assert anything is not None
     assert anything <= Fraction(102, 100_000)
 
@@ -272,6 +312,18 @@ def test_a_release_tells_from_its_tables_alone_what_it_kept(tmp_path: Path) -> N
     assert "nothing was measured" in three.reason
     assert not none.is_kept
     assert none.reason.startswith("no group is as large")
+
+
+def test_a_group_that_noise_made_look_smaller_counts(tmp_path: Path) -> None:
+    stated = {"question": "share of employed = true by region", "within": 0.5, "stated_by": "tests"}
+    of = prepared(tmp_path, needs=[stated | {"smallest_group": REGIONS["01"] / ROWS}])
+    codes = public_codes(of.codec.domain.shape)
+    rng = np.random.default_rng(1)
+    for _ in range(8):  # in half of them, the largest region looks smaller than it is
+        told = Transcribing(SimulatedCurator(codes=codes, adjacency=of.plan.adjacency, rng=rng))
+        of.ask(told)
+        (kept,) = kept_needs(of.spec, of.codec, told.transcript)
+        assert (kept.is_kept, kept.group) == (True, "region: north")
 
 
 def test_needs_are_read_from_a_line() -> None:
