@@ -112,7 +112,7 @@ def period(name: str) -> Period:
         ValueError: no period is written like that.
     """
     for form, read in _FORMS:
-        if (parts := re.fullmatch(form, name, re.ASCII)) is not None:
+        if (parts := re.fullmatch(form, name)) is not None:
             try:
                 found = read(*(int(part) for part in parts.groups()))
             except ValueError:
