@@ -142,7 +142,7 @@ def _codes(lines: str) -> list[str]:
 
 def _quoted(text: str) -> str:
     plain = texts_as_lines([text])
-    if plain == text and not set(",<=") & set(text) and " or missing" not in text:
+    if plain == text and not set(',<="') & set(text) and " or missing" not in text:
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"' if plain == text else plain
 

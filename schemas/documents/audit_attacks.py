@@ -14,9 +14,11 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 class TriedAttack(PublicSection):
     """What an attack on tables that differ in some privacy units came to."""
 
-    units: Annotated[int, Field(ge=1), Shown("Units in which tables differ")]
-    runs: Annotated[int, Field(ge=1), Shown("Guesses")]
-    right: Annotated[int, Field(ge=0), Shown("Right")]
+    units: Annotated[
+        int, Field(ge=1), Shown("Units in which tables differ", unit="units of privacy")
+    ]
+    runs: Annotated[int, Field(ge=1), Shown("Guesses", unit="runs")]
+    right: Annotated[int, Field(ge=0), Shown("Right", unit="runs")]
     least: Annotated[_Share, Shown("Surely right at least", form="percent")]
     allowed: Annotated[_Share, Shown("Allowed at most", form="percent")]
 

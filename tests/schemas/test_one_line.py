@@ -1,7 +1,7 @@
 """What may stand in a column, said in one line: read, shown again, refused where it is unclear."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hallmark.schemas.code_lines import Unclear
@@ -98,6 +98,8 @@ def test_a_column_of_which_nothing_is_said_has_an_empty_line():
     st.dictionaries(st.text(min_size=1, max_size=8), st.text(max_size=8), min_size=1, max_size=5),
     st.sampled_from(["nominal", "ordinal"]),
 )
+@example({"00": '0"', "0": ""}, "ordinal")
+@example({"00": '0"', "0": ""}, "nominal")
 def test_any_codes_and_labels_are_shown_by_a_line_that_says_them(
     categories: dict[str, str], type_: str
 ):
