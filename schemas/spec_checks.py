@@ -7,6 +7,7 @@ still checked everywhere else.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from hallmark.schemas.binning import Binning, two_ways
@@ -497,6 +498,32 @@ def _totals_agree_on_the_number_of_records(sections: SoundSections) -> Iterator[
             )
 
 
+def _face_privacy_suits_the_columns(sections: SoundSections) -> Iterator[Problem]:
+    asked = None if sections.output is None else sections.output.face_privacy
+    if asked is None:
+        return
+    path = ("output", "face_privacy")
+    for i, name in enumerate(asked.columns):
+        column = sections.columns.get(name)
+        if column is None and name not in sections.unsound_columns:
+            yield Problem((*path, "columns", i), no_such_column(name, sections.columns))
+        elif column is not None and not _has_a_cell_for_each_value(column):
+            yield Problem(
+                (*path, "columns", i),
+                f"{name} has values within its cells, which would stay unique; name columns of "
+                "categories, of truths, or of whole numbers with a cell for each",
+            )
+    yield from _repetitions((*path, "columns"), asked.columns)
+    if sections.public_totals:
+        yield Problem(path, "moves records, so that public_totals would not hold; drop one of them")
+
+
+def _has_a_cell_for_each_value(column: Column) -> bool:
+    if isinstance(column, NumericColumn):
+        return column.integer and all(high - low == 1 for low, high in pairwise(column.edges))
+    return not isinstance(column, DateColumn)
+
+
 _CHECKS: tuple[Callable[[SoundSections], Iterator[Problem]], ...] = (
     _mechanism_serves_the_spec,
     _lookups_suit_the_columns,
@@ -513,6 +540,7 @@ _CHECKS: tuple[Callable[[SoundSections], Iterator[Problem]], ...] = (
     _null_markers_are_no_values,
     _output_columns_are_known,
     _labelled_files_can_be_written,
+    _face_privacy_suits_the_columns,
     _rules_suit_the_columns,
     _queries_suit_the_columns,
     _totals_suit_the_columns,

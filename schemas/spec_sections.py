@@ -213,6 +213,17 @@ class Replicates(Section):
     need csv"""
 
 
+class FacePrivacy(Section):
+    """No combination of some columns that only few of the released records have."""
+
+    columns: tuple[str, ...] = Field(min_length=1)
+    """the columns by which somebody might think to recognise a person, such as age and sex; of
+    categories, truths, or whole numbers with a cell for each"""
+    least: int = Field(default=2, ge=2, le=1000)
+    """how many records at least have each combination that is released; rarer ones are given the
+    nearest that is not rare"""
+
+
 class Output(Section):
     """What is published."""
 
@@ -231,5 +242,9 @@ class Output(Section):
     replicates: Replicates | None = None
     """replicate weights, in replicates.parquet and replicates.csv, such as {number: 40}; making
     them costs no budget, and some time; by default there are none"""
+    face_privacy: FacePrivacy | None = None
+    """no unique combination of some columns among the released records, such as {columns: [age,
+    sex], least: 3}; it protects nobody more, and costs accuracy, which the report tells; by default
+    combinations stay as they are made"""
     table: OutputTable | None = None
     """a database table that the released records are also loaded into: {url: ..., name: ...}"""

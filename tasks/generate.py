@@ -12,6 +12,7 @@ from prefect import task
 from hallmark.mechanisms.arrays import AnyCodes, Floats
 from hallmark.mechanisms.checkpoint import FileCheckpoint
 from hallmark.mechanisms.contract import Measurements, Mechanism, Plan, SyntheticMeasure
+from hallmark.mechanisms.domain.multiplicity import NothingCommon, without_rare
 from hallmark.mechanisms.domain.rules import Rules
 from hallmark.mechanisms.domain.rules.rules import joint_of
 from hallmark.mechanisms.domain.totals import PublicTotals, hold
@@ -87,7 +88,7 @@ def generate(
     Raises:
         TotalsUnreachable: the totals cannot hold with what noisy answers say determines what.
     """
-    synthetic = synthetic_records(
+    made = synthetic_records(
         prepared.mechanism,
         prepared.plan,
         measurements,
@@ -99,7 +100,7 @@ def generate(
         ),
     )
     file = SyntheticFile(workspace.path / "synthetic.npy")
-    file.save(synthetic)
+    file.save(without_faces(made, prepared))
     return file
 
 
@@ -136,8 +137,16 @@ MOVED = "records_moved_to_obey_rules"
 TOTALLED = "records_moved_to_hold_totals"
 
 
+FACELESS = "records_moved_from_rare_combinations"
+"""In the history: how many records, and the largest change of a column's distribution by it."""
+
+
 class TotalsUnreachable(SafeError):
     """The public totals cannot hold with the functions that were measured."""
+
+
+class OnlyRare(SafeError):
+    """All combinations of the keys of face privacy are rarer than is asked."""
 
 
 def obedient(
@@ -152,6 +161,32 @@ def obedient(
     codes = rules.repair(synthetic.codes, rng)
     moved = int((codes != synthetic.codes).any(axis=1).sum())
     return replace(synthetic, codes=codes, history={**synthetic.history, MOVED: moved})
+
+
+def without_faces(synthetic: SyntheticMeasure, prepared: PreparedRelease) -> SyntheticMeasure:
+    """The records without rare combinations of the keys that the spec names, if it does.
+
+    Raises:
+        OnlyRare: all combinations are rare.
+    """
+    asked, domain = prepared.spec.output.face_privacy, prepared.plan.domain
+    if asked is None:
+        return synthetic
+    keys = [domain.names.index(name) for name in asked.columns]
+    try:
+        codes = without_rare(synthetic.codes, domain, keys, asked.least, prepared.rng("faces"))
+    except NothingCommon as error:
+        raise OnlyRare(
+            f"output.face_privacy: {error} in what was made; name fewer columns, or ask for fewer "
+            "records. No budget is lost: correct the spec, and run again with --resume"
+        ) from error
+    changes = [
+        np.abs(np.bincount(now, minlength=k) - np.bincount(before, minlength=k)).sum() / 2
+        for now, before, k in zip(codes.T, synthetic.codes.T, domain.shape, strict=True)
+    ]
+    moved = int((codes != synthetic.codes).any(axis=1).sum())
+    told = {"records": moved, "largest_change": float(max(changes)) / len(codes)}
+    return replace(synthetic, codes=codes, history={**synthetic.history, FACELESS: told})
 
 
 def totalled(

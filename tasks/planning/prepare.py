@@ -128,6 +128,11 @@ def _prepared(
     prepared = PreparedRelease(spec, plan, path.absolute(), folder.absolute(), public)
     if spec.series is not None and spec.series.learn:
         _refuse_learning(spec)
+    if spec.output.face_privacy is not None and len(prepared.batches) > 1:
+        raise PlanRefused(
+            f"output.face_privacy: {prepared.rows:,} records are made in batches that do not know "
+            "of each other's combinations; publish fewer records (output.rows), or leave it out"
+        )
     if spec.output.replicates is not None:
         _refuse_replicates(prepared)
     return prepared

@@ -37,7 +37,7 @@ from hallmark.schemas.documents.audit_utility import Check
 from hallmark.schemas.documents.decisions import COUNTED
 from hallmark.schemas.documents.labels import NOT_RECORDED
 from hallmark.schemas.release_spec import ReleaseSpec
-from hallmark.tasks.generate import MOVED, TOTALLED
+from hallmark.tasks.generate import FACELESS, MOVED, TOTALLED
 from hallmark.tasks.planning.coding import Codec
 from hallmark.tasks.record.executed import Executed
 from hallmark.tasks.record.record_privacy import account, guarantee, mechanism, weaknesses
@@ -317,6 +317,15 @@ def _steps(run: Executed) -> Iterator[Step]:
         yield Step(
             step="as few records as possible moved to other cells, so that all public totals hold",
             effect=f"{totalled} of {len(run.synthetic.codes)} records",
+        )
+    faces, wanted = run.synthetic.history.get(FACELESS), run.prepared.spec.output.face_privacy
+    if faces is not None and wanted is not None:
+        yield Step(
+            step=f"records with a combination of {', '.join(wanted.columns)} that fewer than "
+            f"{wanted.least} had, given the nearest that is not so rare; nobody is protected more "
+            "by it",
+            effect=f"{faces['records']} of {len(run.synthetic.codes)} records; the distribution of "
+            f"no column changed by more than {100 * faces['largest_change']:.2g} % of the records",
         )
     within = " that obey the edit rules" if moved is not None else ""
     yield Step(step=f"values{within} drawn uniformly within the records' cells, in original units")

@@ -48,6 +48,7 @@ TEXTS = {
     "sheet thousands",
     "DateColumn": "description format null_markers",
     "Environment": "access host network",
+    "FacePrivacy": "columns",
     "HalfspaceQueries": "columns",
     "LocalCluster": "memory",
     "Lookup": "description of reference unit",
