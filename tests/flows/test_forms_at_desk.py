@@ -201,4 +201,4 @@ def test_a_dictionary_answers_for_the_columns_and_a_recode_is_said_by_a_form(
     expect(page.locator('[name="recode.codes"]')).to_have_value("1 = 01\n2 = 01")
     text = (specs_folder() / "incomes.yaml").read_text()
     assert '    recode:\n      codes:\n        1: "01"\n        2: "01"\n' in text
-    assert "# description, type, codes: DDI codebook study.xml, variable region\n" in text
+    assert "# type, codes: DDI codebook study.xml, variable region\n" in text
