@@ -1,6 +1,7 @@
 """The series that a release belongs to: the same table, period after period."""
 
 import re
+from datetime import date
 
 from pydantic import Field, field_validator
 
@@ -42,12 +43,24 @@ def length_of(period: str) -> str:
         ValueError: no period is written like that.
     """
     for length, (form, _) in PERIODS.items():
-        if re.fullmatch(form, period):
+        if re.fullmatch(form, period) and _is_in_the_calendar(length, period):
             return length
     raise ValueError(
         f"is {period!r}, which is no period; write it like "
         f"{', '.join(example for _, example in PERIODS.values())}"
     )
+
+
+def _is_in_the_calendar(length: str, period: str) -> bool:
+    """Whether there is such a day or week: no 30 February, and no week 53 in most years."""
+    try:
+        if length == "day":
+            date.fromisoformat(period)
+        elif length == "week":
+            date.fromisocalendar(int(period[:4]), int(period[-2:]), 1)
+    except ValueError:
+        return False
+    return True
 
 
 def siblings(release: str, period: str) -> re.Pattern[str]:

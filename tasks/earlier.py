@@ -7,7 +7,8 @@ somebody put there could make records worse, not less private.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -57,11 +58,13 @@ def with_earlier(job: Job) -> Job:
     series = prepared.spec.series
     if series is None or not series.learn or not isinstance(prepared, PreparedRelease):
         return job
+    form = siblings(prepared.spec.release, series.period)
     kept = job.workspace.path / _KEPT
-    found = list(_found(job.out, prepared.spec.release, series.period))[-MOST_PERIODS:]
     if kept.exists():
-        found = list(_as_kept(json.loads(kept.read_text()), found))
+        found = list(_as_kept(job.out, form, json.loads(kept.read_text())))
     else:
+        folders = _last_revisions(job.out, form, series.period)[-MOST_PERIODS:]
+        found = [_opened(folder, form) for folder in folders]
         with whole(kept) as draft:
             draft.write_text(json.dumps({one.folder.name: one.measurements for one in found}))
     codec = prepared.codec
@@ -74,53 +77,63 @@ def with_earlier(job: Job) -> Job:
     return replace(job, prepared=learning(prepared, earlier, tuple(releases)))
 
 
-def _found(out: Path, release: str, current: str) -> Iterator[_Found]:
-    """Published releases about earlier periods, of each the last revision, in order.
-
-    Raises:
-        EarlierRefused: the measurements of one are not those that its manifest lists.
-    """
-    form, now = siblings(release, current), period(current)
+def _last_revisions(out: Path, form: re.Pattern[str], current: str) -> list[Path]:
+    """Folders of releases about earlier periods, of each the last revision, in order."""
+    now = period(current)
     revisions: dict[int, tuple[int, Path]] = {}
     for folder in out.iterdir() if out.is_dir() else ():
         match = form.fullmatch(folder.name)
         if match is None or not (folder / MEASUREMENTS_FILE).is_file():
             continue
-        number, revision = period(match["period"]).number, int(match["revision"] or 0)
+        try:
+            number, revision = period(match["period"]).number, int(match["revision"] or 0)
+        except ValueError:
+            continue  # such as a 30 February, which no release is about
         if number < now.number and revision >= revisions.get(number, (0, folder))[0]:
             revisions[number] = (revision, folder)
-    for number, (_, folder) in sorted(revisions.items()):
-        try:
-            listed = read_manifest(folder).files[MEASUREMENTS_FILE].sha256
-        except (Unsound, KeyError) as error:
-            raise EarlierRefused(
-                f"series.learn: {folder} is no whole release ({error}); put it back as it was "
-                "published, or move it away. No budget is lost: run again with --resume"
-            ) from error
-        if sha256((folder / MEASUREMENTS_FILE).read_bytes()).hexdigest() != listed:
-            raise EarlierRefused(
-                f"series.learn: {folder / MEASUREMENTS_FILE} is not the file that the release's "
-                "manifest lists; put it back as it was published. No budget is lost: run again "
-                "with --resume"
-            )
-        yield _Found(number, folder, listed)
+    return [folder for _, (_, folder) in sorted(revisions.items())]
 
 
-def _as_kept(kept: Mapping[str, str], found: Sequence[_Found]) -> Iterator[_Found]:
-    """Those of the releases that an earlier run found.
+def _opened(folder: Path, form: re.Pattern[str]) -> _Found:
+    """The release in a folder.
+
+    Raises:
+        EarlierRefused: its measurements are not those that its manifest lists.
+    """
+    try:
+        listed = read_manifest(folder).files[MEASUREMENTS_FILE].sha256
+    except (Unsound, KeyError) as error:
+        raise EarlierRefused(
+            f"series.learn: {folder} is no whole release ({error}); put it back as it was "
+            "published, or move it away. No budget is lost: run again with --resume"
+        ) from error
+    if sha256((folder / MEASUREMENTS_FILE).read_bytes()).hexdigest() != listed:
+        raise EarlierRefused(
+            f"series.learn: {folder / MEASUREMENTS_FILE} is not the file that the release's "
+            "manifest lists; put it back as it was published. No budget is lost: run again "
+            "with --resume"
+        )
+    match = form.fullmatch(folder.name)
+    assert match is not None, "it was found by its name"
+    return _Found(period(match["period"]).number, folder, listed)
+
+
+def _as_kept(out: Path, form: re.Pattern[str], kept: Mapping[str, str]) -> Iterator[_Found]:
+    """The releases that an earlier run found, whatever was published since.
 
     Raises:
         EarlierRefused: one is missing, or has changed.
     """
-    there = {one.folder.name: one for one in found}
     for name, measurements in kept.items():
-        if name not in there or there[name].measurements != measurements:
+        is_there = (out / name / MEASUREMENTS_FILE).is_file()
+        one = _opened(out / name, form) if is_there else None
+        if one is None or one.measurements != measurements:
             raise EarlierRefused(
                 f"series.learn: release {name} helped an earlier run of this release, and "
-                f"{'has changed' if name in there else 'is no longer there'}; put it back as it "
+                f"{'has changed' if is_there else 'is no longer there'}; put it back as it "
                 "was published. No budget is lost: run again with --resume"
             )
-        yield there[name]
+        yield one
 
 
 def measured_in(
@@ -135,8 +148,8 @@ def measured_in(
         MeasurementsUnreadable: the measurements are not in this version's format.
     """
     file = read_measurements(folder / MEASUREMENTS_FILE, codec.names)
-    period_of = EarlierPeriod(number, tuple(_tables(file, codec)), _total(file))
-    return period_of, _unlike(file, codec)
+    unlike = _unlike(file, codec)
+    return EarlierPeriod(number, tuple(_tables(file, codec, unlike)), _total(file)), unlike
 
 
 def _unlike(file: MeasurementFile, codec: TableCodec) -> tuple[str, ...]:
@@ -146,11 +159,13 @@ def _unlike(file: MeasurementFile, codec: TableCodec) -> tuple[str, ...]:
     )
 
 
-def _tables(file: MeasurementFile, codec: TableCodec) -> Iterator[EarlierTable]:
-    """Tables of all combinations of groups of codes, of columns whose codes mean the same."""
-    unlike = {codec.names.index(name) for name in _unlike(file, codec)}
+def _tables(
+    file: MeasurementFile, codec: TableCodec, unlike: Collection[str]
+) -> Iterator[EarlierTable]:
+    """Tables of all combinations of groups of codes, without those of columns that are `unlike`."""
+    left_out = {codec.names.index(name) for name in unlike}
     for table in file.tables:
-        if not unlike & set(table.columns) and (grid := _grid(table)) is not None:
+        if not left_out & set(table.columns) and (grid := _grid(table)) is not None:
             yield grid
 
 

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hallmark.flows.cli.options import JsonOption
+from hallmark.flows.cli.options import (
+    ConfidenceOption,
+    CsvOption,
+    JsonOption,
+    SimultaneousOption,
+)
 from hallmark.flows.cli.query import finite, interval, number
 from hallmark.flows.screen import line, say, say_json, table
 from hallmark.schemas.visible import visible
@@ -38,16 +43,8 @@ def compare(
             dir_okay=False,
         ),
     ] = None,
-    confidence: Annotated[
-        float, typer.Option("--confidence", help="Of each interval, between 0 and 1.")
-    ] = 0.95,
-    simultaneous: Annotated[
-        bool,
-        typer.Option(
-            "--simultaneous",
-            help="Widen the intervals so that all hold at once, those of all questions.",
-        ),
-    ] = False,
+    confidence: ConfidenceOption = 0.95,
+    simultaneous: SimultaneousOption = False,
     given_rules: Annotated[
         bool,
         typer.Option(
@@ -66,7 +63,7 @@ def compare(
             help="Without a question: say which tables could hide such a change of a share.",
         ),
     ] = 0.01,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    as_csv: CsvOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say how answers changed from one release to another, or what changed beyond noise at all."""

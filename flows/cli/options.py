@@ -38,6 +38,17 @@ OutOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+CsvOption = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
+ConfidenceOption = Annotated[
+    float, typer.Option("--confidence", help="Of each interval, between 0 and 1.")
+]
+SimultaneousOption = Annotated[
+    bool,
+    typer.Option(
+        "--simultaneous",
+        help="Widen the intervals so that all hold at once, those of all questions.",
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hallmark.flows.cli.options import JsonOption
+from hallmark.flows.cli.options import (
+    ConfidenceOption,
+    CsvOption,
+    JsonOption,
+    SimultaneousOption,
+)
 from hallmark.flows.screen import line, say, say_json, table
 from hallmark.schemas.visible import visible
 
@@ -24,16 +29,8 @@ def query(
         list[str],
         typer.Argument(help="One or more, such as 'mean of income where age >= 18 by sex'."),
     ],
-    confidence: Annotated[
-        float, typer.Option("--confidence", help="Of each interval, between 0 and 1.")
-    ] = 0.95,
-    simultaneous: Annotated[
-        bool,
-        typer.Option(
-            "--simultaneous",
-            help="Widen the intervals so that all hold at once, those of all questions.",
-        ),
-    ] = False,
+    confidence: ConfidenceOption = 0.95,
+    simultaneous: SimultaneousOption = False,
     given_rules: Annotated[
         bool,
         typer.Option(
@@ -41,7 +38,7 @@ def query(
             help="Take the spec's edit rules and public totals for true of the private table.",
         ),
     ] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    as_csv: CsvOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Answer questions from a release, with an interval for every answer."""

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from hallmark.flows.cli.options import ConfidenceOption
 from hallmark.flows.screen import say
 
 
@@ -22,9 +23,7 @@ def smooth(
         Path,
         typer.Option("--out", "-o", help="The CSV file to write; one that is there is replaced."),
     ],
-    confidence: Annotated[
-        float, typer.Option("--confidence", help="Of each interval, between 0 and 1.")
-    ] = 0.95,
+    confidence: ConfidenceOption = 0.95,
 ) -> None:
     """Estimate the tables of all periods of a series again, each from the releases of all.
 

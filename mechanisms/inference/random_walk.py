@@ -184,11 +184,6 @@ class Walk:
     probabilities: Floats
 
     @property
-    def step(self) -> float:
-        """The mean variance of a step between neighbouring periods."""
-        return float(self.probabilities @ _GRID.steps) * self.track.scale
-
-    @property
     def jumped(self) -> float:
         """How probable it is that the last step is a jump."""
         return float(self.probabilities[_GRID.last > 0].sum())

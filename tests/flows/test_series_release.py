@@ -135,6 +135,7 @@ def test_a_resumed_run_makes_what_it_would_have_made(
         with pytest.raises(Killed):
             release(spec)
     release(about(tmp_path, "2024"))
+    release(about(tmp_path, "2023", "-r1"))
     before = tmp_path / "out/homes-2023"
     shutil.move(before, tmp_path / "away")
     with pytest.raises(EarlierRefused, match="homes-2023 helped an earlier run"):

@@ -17,7 +17,10 @@ def test_an_example_is_of_its_length_for_the_ledger_too(length: str) -> None:
     assert length_of(name) == length == period(name).length
 
 
-@pytest.mark.parametrize("name", ["", "26", "2026-1", "2026-13", "2026-q5", "2026-W01", "May 2026"])
+@pytest.mark.parametrize(
+    "name",
+    ["", "26", "2026-1", "2026-13", "2026-q5", "2026-W01", "May 2026", "2026-02-30", "2025-w53"],
+)
 def test_what_is_no_period_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="is no period; write it like 2026-11-21, 2026-w47"):
         length_of(name)
