@@ -18,6 +18,7 @@ from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.earlier import measured_in
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.planning.coding import TableCodec, cell_labels
+from hallmark.tasks.verification.as_signed import as_signed
 
 
 class CannotSmooth(SafeError):
@@ -51,6 +52,7 @@ def smooth(folders: Sequence[Path], *, confidence: float = 0.95) -> SmoothedSeri
     Raises:
         CannotSmooth: fewer than two releases, or two of one period; a folder is no release, states
             no period, or has no noisy tables; or no table is common to all.
+        NotAsSigned: the files of a folder are not those that were signed.
     """
     if not 0 < confidence < 1:
         raise CannotSmooth(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
@@ -88,6 +90,7 @@ def smooth(folders: Sequence[Path], *, confidence: float = 0.95) -> SmoothedSeri
 def _opened(folder: Path) -> tuple[Period, ReleaseSpec]:
     if not (folder / SPEC_FILE).is_file():
         raise CannotSmooth(f"{folder} is not a release folder: it has no {SPEC_FILE}")
+    as_signed(folder)
     spec = load_spec(folder / SPEC_FILE)
     if spec.series is None:
         raise CannotSmooth(f"{folder} states no period (series.period in its spec)")

@@ -42,7 +42,7 @@ CODES = {
     "hallmark.tasks.gates.rehearsal.RehearsalFailed": ExitCode.FAILED,
     "hallmark.tasks.gates.rehearsal_table.RehearsalRefused": ExitCode.USAGE,
     "hallmark.tasks.changes.common_cells.NotComparable": ExitCode.USAGE,
-    "hallmark.tasks.changes.comparison.NotAsSigned": ExitCode.VERIFICATION,
+    "hallmark.tasks.verification.as_signed.NotAsSigned": ExitCode.VERIFICATION,
     "hallmark.tasks.reserve.AlreadyStarted": ExitCode.USAGE,
     "hallmark.tasks.site.published.NotPublished": ExitCode.VERIFICATION,
     "hallmark.tasks.site.folder.SiteRefused": ExitCode.USAGE,

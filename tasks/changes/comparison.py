@@ -10,20 +10,13 @@ import pandas as pd
 
 from hallmark.mechanisms.inference.measured import MeasuredTable
 from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE, Manifest
-from hallmark.schemas.visible import visible
 from hallmark.tasks.changes.changes import Changes
 from hallmark.tasks.changes.common_cells import NotComparable
 from hallmark.tasks.changes.posing import posed
 from hallmark.tasks.changes.recoding import Recoding, read_recoding
 from hallmark.tasks.changes.shifts import Shifts, shifts
-from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.questions.release import CannotAsk, OpenRelease
-from hallmark.tasks.verification import verify_files
-from hallmark.tasks.verification.documents import read_manifest
-
-
-class NotAsSigned(SafeError):
-    """A release folder is not what was signed."""
+from hallmark.tasks.verification.as_signed import as_signed
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +48,7 @@ class Comparison:
             NotComparable: they are the same release, or the map does not fit.
         """
         opened = (OpenRelease.of(before), OpenRelease.of(after))
-        manifests = tuple(_signed(one) for one in opened)
+        manifests = tuple(as_signed(one.folder) for one in opened)
         _refuse_the_same(*opened, *manifests)
         recoding = recode if isinstance(recode, Mapping) else {}
         if isinstance(recode, str | Path):
@@ -148,22 +141,6 @@ class Comparison:
 def _refuse_confidence(confidence: float) -> None:
     if not 0 < confidence < 1:
         raise CannotAsk(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
-
-
-def _signed(release: OpenRelease) -> Manifest:
-    """The manifest, once all files are those that it lists.
-
-    Raises:
-        NotAsSigned: some are not.
-    """
-    found = verify_files(release.folder)
-    if not found.ok:
-        faults = "; ".join(f"{one.name}: {one.detail}" for one in found.checks if not one.ok)
-        raise NotAsSigned(
-            f"{release.folder} is not as it was signed ({visible(faults)}); get it anew from "
-            "whoever published it"
-        )
-    return read_manifest(release.folder)
 
 
 def _refuse_the_same(

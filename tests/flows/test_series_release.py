@@ -21,6 +21,7 @@ from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.smooth import CannotSmooth, smooth
+from hallmark.tasks.verification.as_signed import NotAsSigned
 from tests import example
 from tests.flows.conftest import Killed
 from tests.flows.runs import release, sound
@@ -162,6 +163,8 @@ def test_a_changed_file_of_an_earlier_release_is_refused(tmp_path: Path) -> None
     file.write_bytes(file.read_bytes() + b"more")
     with pytest.raises(EarlierRefused, match="is not the file that the release's manifest lists"):
         release(about(tmp_path, "2025"))
+    with pytest.raises(NotAsSigned, match="is not as it was signed"):
+        smooth([file.parent, file.parent])
 
 
 def test_an_account_of_a_series_wants_the_period(tmp_path: Path) -> None:
