@@ -117,9 +117,7 @@ class _Places:
     says: Codes
 
 
-def _places(
-    codes: Codes, past: Past, shape: Sequence[int], rng: np.random.Generator
-) -> _Places:
+def _places(codes: Codes, past: Past, shape: Sequence[int], rng: np.random.Generator) -> _Places:
     """Places with a first distribution of the records: to earlier records that are what the records
     say, where there are some, and else to any of their group."""
     nulls = np.array([shape[column] - 1 for column in past.lagged])
