@@ -8,7 +8,7 @@ from hallmark.schemas.columns.columns import Column, DateColumn, NumericColumn
 from hallmark.schemas.nearest import no_such_column
 from hallmark.schemas.public_totals import PublicTotal
 from hallmark.schemas.section import Path, Problem
-from hallmark.schemas.series import BEFORE, Panel, Series, lagged
+from hallmark.schemas.series import Lag, Panel, Series, lagged
 from hallmark.schemas.spec_sections import Constraint, MechanismChoice, Output
 from hallmark.schemas.table_sections import DataSource
 
@@ -36,9 +36,9 @@ def panel_problems(
     if panel is None:
         return
     yield from _column_problems(panel, columns, names)
-    for name, of in series.lagged.items():
-        if name in columns and of in columns:
-            yield from _lagged_problems(name, columns[name], columns[of], data)
+    for name, lag in series.lagged.items():
+        if name in columns and lag.of in columns:
+            yield from _lagged_problems(lag, columns[name], columns[lag.of], data)
     for path, touched, key in _touching(constraints, public_totals):
         for name in sorted(touched & series.lagged.keys() & columns.keys()):
             if key == "public_totals" or not _has_single_values(columns[name]):
@@ -88,21 +88,20 @@ def _column_problems(
 
 
 def _lagged_problems(
-    name: str, column: Column, of: Column, data: DataSource | None
+    lag: Lag, column: Column, of: Column, data: DataSource | None
 ) -> Iterator[Problem]:
-    own, told = column.model_dump(mode="json"), of.model_dump(mode="json")
-    ignored = {"description", "detail", "nulls"}
-    told = lagged(name.removesuffix(BEFORE), told)
-    if any(own[key] != told.get(key) for key in own.keys() - ignored) or not column.nulls:
+    own, told = (one.model_dump(mode="json", by_alias=True) for one in (column, of))
+    told = lagged(lag, told)
+    if any(own[key] != told.get(key) for key in own.keys() - {"description", "detail"}):
         yield Problem(
-            ("columns", name),
-            f"is not {name.removesuffix(BEFORE)} with nulls: true, whose values in the period "
-            "before it holds; leave it out, and it is added",
+            ("columns", lag.name),
+            f"is not {lag.of} with nulls: true, whose values in an earlier period it holds; leave "
+            "it out, and it is added",
         )
     if data is not None and not column.markers(data.null_markers):
         yield Problem(
-            ("columns", name.removesuffix(BEFORE), "null_markers"),
-            f"is empty, but {name} is null for new people; give a marker",
+            ("columns", lag.of, "null_markers"),
+            f"is empty, but {lag.name} is null for who was not there; give a marker",
         )
 
 

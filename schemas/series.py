@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from hallmark.schemas.section import Problem, Section
 
@@ -22,7 +22,30 @@ _REVISION = re.compile(r"-r([1-9][0-9]*)$")
 
 
 BEFORE = "_before"
-"""What the name of a column ends with that says what a person was in the period before."""
+"""What the name of a column ends with that says what a person was in the period before; with _2 and
+so on after it, in the one before that."""
+
+
+class Lag(NamedTuple):
+    """What a column about an earlier period says.
+
+    Attributes:
+        of: the column that says the same of this period.
+        back: how many periods lie between.
+    """
+
+    of: str
+    back: int
+
+    @property
+    def name(self) -> str:
+        """The column's name; of no period back, that of `of`."""
+        return self.of + (BEFORE if self.back else "") + (f"_{self.back}" if self.back > 1 else "")
+
+    @property
+    def held(self) -> str:
+        """The column that said this in the release of the period before."""
+        return Lag(self.of, self.back - 1).name
 
 
 class Panel(Section):
@@ -35,6 +58,9 @@ class Panel(Section):
     columns: tuple[str, ...] = Field(min_length=1)
     """the columns of which it is measured who became what, such as [region, employed]; the first
     one without nulls"""
+    back: int = Field(default=1, ge=1, le=3)
+    """how many periods back: with 2, columns with _before_2 say what people were in the period
+    before the last, so that histories of three periods are measured"""
     constant: tuple[str, ...] = ()
     """columns that do not change while a person is there, such as [sex]"""
     grows: dict[str, int] = Field(default_factory=dict)
@@ -42,9 +68,10 @@ class Panel(Section):
     whole numbers in cells of one"""
 
     @property
-    def lagged(self) -> dict[str, str]:
-        """By column about the period before, the one that says the same of this period."""
-        return {name + BEFORE: name for name in self.columns}
+    def lagged(self) -> dict[str, Lag]:
+        """Columns about earlier periods by their names, the nearest period first."""
+        lags = (Lag(name, back + 1) for back in range(self.back) for name in self.columns)
+        return {lag.name: lag for lag in lags}
 
     @property
     def steps(self) -> dict[str, int]:
@@ -81,9 +108,9 @@ class Series(Section):
         return period
 
     @property
-    def lagged(self) -> dict[str, str]:
-        """By column about the period before, the one that says the same of this period; none where
-        there is no panel, or it begins."""
+    def lagged(self) -> dict[str, Lag]:
+        """Columns about earlier periods by their names; none without a panel, and where it
+        begins."""
         begins = self.panel is None or self.period == self.panel.begins
         return {} if self.panel is None or begins else self.panel.lagged
 
@@ -150,23 +177,24 @@ def with_columns_before(content: Any) -> Any:
 
     What is no spec yet is left as it is: the sections say what is wrong with it.
     """
-    columns, series = _mapping(content, "columns"), _mapping(content, "series")
-    panel = _mapping(series, "panel")
-    names = panel.get("columns")
-    if str(panel.get("begins")) == str(series.get("period")) or not isinstance(names, list | tuple):
+    columns, told = _mapping(content, "columns"), _mapping(content, "series")
+    try:
+        series = Series.model_validate(told)
+    except ValidationError:
         return content
     missing = {
-        name + BEFORE: lagged(name, columns[name])
-        for name in names
-        if isinstance(name, str) and _mapping(columns, name) and name + BEFORE not in columns
+        name: lagged(lag, columns[lag.of])
+        for name, lag in series.lagged.items()
+        if _mapping(columns, lag.of) and name not in columns
     }
     return content | {"columns": {**columns, **missing}} if missing else content
 
 
-def lagged(name: str, column: Mapping[str, Any]) -> dict[str, Any]:
-    """What the column about the period before says of itself, by what the column itself says."""
+def lagged(lag: Lag, column: Mapping[str, Any]) -> dict[str, Any]:
+    """What a column about an earlier period says of itself, by what the column itself says."""
     told = {key: said for key, said in column.items() if key not in _OF_THIS_PERIOD}
-    return told | {"nulls": True, "description": f"{name} in the period before; null for the new"}
+    ago = "the period before" if lag.back == 1 else f"the period {lag.back} periods ago"
+    return told | {"nulls": True, "description": f"{lag.of} in {ago}; null for who was not there"}
 
 
 _OF_THIS_PERIOD = ("detail",)  # only measured with other columns is who became what

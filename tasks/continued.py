@@ -17,6 +17,7 @@ from hallmark.tasks.job import Job
 from hallmark.tasks.output.released import released_values
 from hallmark.tasks.panel import Continued, keep_past, past_kept, persons_of
 from hallmark.tasks.panel.past import KeptPast, PastRefused
+from hallmark.tasks.planning.coding import codec_of
 from hallmark.tasks.verification.as_signed import as_signed
 
 
@@ -50,16 +51,21 @@ def keep_continued(job: Job) -> None:
     (folder,) = found
     as_signed(folder)
     before = load_spec(folder / SPEC_FILE)
-    columns = [*series.panel.columns, *series.panel.steps]
-    if missing := [name for name in columns if name not in before.published]:
+    columns = [*(lag.held for lag in series.lagged.values()), *series.panel.steps]
+    values = released_values(before, folder / before.data_files[before.output.formats[0]])
+    if before.series is not None and not before.series.lagged:
+        nobody = pd.Series([None] * len(values), dtype="str")  # where the panel begins
+        for lag in series.lagged.values():
+            if lag.back > 1:
+                values[lag.held] = codec_of(lag.held, spec.columns[lag.held]).read(nobody)[0]
+    if missing := [name for name in columns if name not in values]:
         raise PastRefused(
             f"series.panel: release {folder.name} has no {', '.join(missing)}; leave what it lacks "
             f"out, or begin a new panel with series.panel.begins: {series.period!r}. No budget is "
             "lost: run again with --resume"
         )
-    data = folder / before.data_files[before.output.formats[0]]
-    values = released_values(before, data)[columns]
     persons: pd.Series = persons_of(folder)["person"]
-    kept = KeptPast(Continued(folder.name, digest(folder / MANIFEST_FILE)), values, persons)
+    continued = Continued(folder.name, digest(folder / MANIFEST_FILE))
+    kept = KeptPast(continued, values[columns], persons)
     kept.coded(spec)
     keep_past(job.workspace.path, kept)

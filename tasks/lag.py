@@ -1,16 +1,17 @@
-"""Put beside the records of a private table what the same people were in the period before.
+"""Put beside the records of a private table what the same people were in earlier periods.
 
-A private table of a panel has columns about the period before. Who has the two tables by a query
-needs none of this; who has them in two files gets a third here. It is as private as they are: what
-it holds of a person comes from this person's records in the two tables alone, so that whoever
-protects a record of it protects both. Nothing is told of them but that they could be joined.
+A private table of a panel has columns about earlier periods. Whoever has them in a database joins
+them by a query; whoever has files gets another one here. It is as private as they are: what a
+record of it holds comes from records of its person alone, so that changing one person's records in
+all periods changes one record here. Nothing is told of the tables but that they could be joined.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from hallmark.mechanisms.privacy.presence import period
 from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.installation.errors import PrivateFact, SafeError
@@ -26,20 +27,21 @@ class PeopleUnfit(PrivateFact):
     """People do not have one record in each table; the message tells no more."""
 
 
-def lag(spec: ReleaseSpec, folder: Path, table: Path, before: Path, person: str) -> Path:
-    """Write the private table of a spec with a panel, from those of two periods; where it is.
+def lag(spec: ReleaseSpec, folder: Path, table: Path, before: Sequence[Path], person: str) -> Path:
+    """Write the private table of a spec with a panel, from those of its periods; where it is.
 
     The place is `data.source` of the spec. A file that is there is replaced.
 
     Args:
         folder: at which relative sources of the spec start.
         table: of this period, written as the spec says.
-        before: of the period before, likewise.
-        person: the column of both that says whose a record is; it is not written unless the spec
+        before: of the periods before, the nearest first, likewise: as many as the spec looks
+            back, or as the panel has had.
+        person: the column of all that says whose a record is; it is not written unless the spec
             protects persons by it.
     Raises:
-        CannotLag: the spec has no columns about the period before or is not for a CSV file, or a
-            table cannot be read.
+        CannotLag: the spec has no columns about the period before or is not for a CSV file, or
+            tables are missing or cannot be read.
         PeopleUnfit: somebody has two records in a table, or nobody is in both.
     """
     lagged = {} if spec.series is None else spec.series.lagged
@@ -54,18 +56,29 @@ def lag(spec: ReleaseSpec, folder: Path, table: Path, before: Path, person: str)
             f"data.source: is {spec.data.source}, and the table is written as a CSV file of this "
             "machine; name one (of a database, let data.query join the two periods)"
         )
-    if out.resolve() in (table.resolve(), before.resolve()):
-        raise CannotLag(f"data.source: is {out}, one of the two tables; name another file")
+    if out.resolve() in [one.resolve() for one in (table, *before)]:
+        raise CannotLag(f"data.source: is {out}, one of the tables; name another file")
+    assert spec.series is not None and spec.series.panel is not None, "columns are lagged"
+    had = period(spec.series.period).number - period(spec.series.panel.begins).number
+    if len(before) != (needed := min(spec.series.panel.back, had)):
+        raise CannotLag(
+            f"series.panel: looks {needed} period{'s' * (needed > 1)} back, and {len(before)} "
+            "tables of periods before are named; name those of all, the nearest first"
+        )
     own = {name: column for name, column in spec.columns.items() if name not in lagged}
     now = _read(spec, table, own, person)
-    then = _read(spec, before, {of: spec.columns[of] for of in lagged.values()}, person)
-    known = then.dropna(subset=[person]).set_index(person)
-    if not now[person].isin(known.index).any():
-        raise PeopleUnfit(
-            f"{person}: nobody of {table.name} is in {before.name}; see that both write people "
-            "alike"
-        )
-    joined = now.assign(**{name: now[person].map(known[of]) for name, of in lagged.items()})
+    joined = now.copy()
+    for back, one in enumerate(before, start=1):
+        told = {name: lag.of for name, lag in lagged.items() if lag.back == back}
+        then = _read(spec, one, {of: spec.columns[of] for of in told.values()}, person)
+        known = then.dropna(subset=[person]).set_index(person)
+        if back == 1 and not now[person].isin(known.index).any():
+            raise PeopleUnfit(
+                f"{person}: nobody of {table.name} is in {one.name}; see that both write people "
+                "alike"
+            )
+        joined = joined.assign(**{name: now[person].map(known[of]) for name, of in told.items()})
+    joined = joined.reindex(columns=[*now.columns, *lagged]).astype("object")
     written = joined if spec.privacy.person == person else joined.drop(columns=person)
     markers = {
         name: next(iter(column.markers(spec.data.null_markers)), "")

@@ -12,17 +12,22 @@ def lag(
     spec: Annotated[Path, typer.Argument(help="The spec of this period.", exists=True)],
     table: Annotated[Path, typer.Argument(help="The private table of this period.", exists=True)],
     before: Annotated[
-        Path, typer.Argument(help="The private table of the period before.", exists=True)
+        list[Path],
+        typer.Argument(
+            help="The private tables of the periods before, the nearest first.",
+            metavar="BEFORE…",
+            exists=True,
+        ),
     ],
     person: Annotated[
-        str, typer.Option("--person", help="The column of both that says whose a record is.")
+        str, typer.Option("--person", help="The column of all that says whose a record is.")
     ],
 ) -> None:
-    """Write the private table of a panel: this period's, and what people were in the one before.
+    """Write the private table of a panel: this period's, and what people were before.
 
     It is written where the spec says that its data are, for you alone to read, and is as private as
-    the two tables. Both are CSV files written as the spec says. With a database, let data.query
-    join the periods instead.
+    the tables. All are CSV files written as the spec says. With a database, let data.query join the
+    periods instead.
     """
     from hallmark.schemas.loading import load_spec
     from hallmark.tasks.lag import lag as written

@@ -63,7 +63,7 @@ class KeptPast:
         assert panel is not None, "it is a panel's"
         codec, lagged = TableCodec.of(spec.columns), spec.series.lagged
         names = codec.names
-        says = [self._codes(codec.named(name), of) for name, of in lagged.items()]
+        says = [self._codes(codec.named(name), lag.held) for name, lag in lagged.items()]
         follows = [
             _grown(codec.named(name), self._codes(codec.named(name), name), by)
             for name, by in panel.steps.items()
@@ -71,7 +71,7 @@ class KeptPast:
         rows = len(self.persons)
         return Past(
             lagged=tuple(names.index(name) for name in lagged),
-            of=tuple(names.index(of) for of in lagged.values()),
+            of=tuple(names.index(lag.of) for lag in lagged.values()),
             says=np.column_stack(says),
             following=tuple(names.index(name) for name in panel.steps),
             follows=np.column_stack(follows) if follows else np.empty((rows, 0), dtype=np.int32),

@@ -73,8 +73,8 @@ def with_values_before(
         return frame
     before = _links(folder)[start : start + len(frame)]
     held = {}
-    for name, of in spec.series.lagged.items():
-        values = kept.values[of].iloc[np.maximum(before, 0)].reset_index(drop=True)
+    for name, lag in spec.series.lagged.items():
+        values = kept.values[lag.held].iloc[np.maximum(before, 0)].reset_index(drop=True)
         held[name] = values.mask(before == NEW).astype(frame[name].dtype)
     return frame.assign(**held)
 

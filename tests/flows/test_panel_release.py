@@ -12,11 +12,7 @@ from typer.testing import CliRunner
 from hallmark.flows.cli.app import app
 from hallmark.mechanisms.privacy.account_filter import implied_budget
 from hallmark.mechanisms.privacy.presence import Presence
-from hallmark.schemas.documents.manifest import PERSONS_FILE
-from hallmark.tasks.panel.past import PastRefused
-from hallmark.tasks.panels import NoPanel, panel
-from hallmark.tasks.reserve import PanelUnpaid
-from hallmark.tasks.verification import verify_release
+from hallmark.tasks.panels import panel
 from tests import example
 from tests.flows.runs import release, sound
 from tests.flows.test_marginal_release import joined
@@ -25,9 +21,9 @@ ROWS = 1500
 DELTA = Fraction(1, 10**5)
 CAP = Fraction(2)
 COLUMN = {"outside": "refuse", "bound_source": example.SOURCE}
-PANEL = {
+PANEL: dict[str, Any] = {
     "begins": "2024",
-    "columns": ["region", "employed"],
+    "columns": ["region", "employed"], "back": 2,
     "constant": ["sex"],
     "grows": {"age": 1},
 }
@@ -92,7 +88,8 @@ def about(folder: Path, year: str, **changes: Any) -> Path:
     return path.rename(folder / f"{year}{changes.get('release', '')}.yaml")
 
 
-def account(presence: Presence = Presence(length="year")) -> None:
+def account(most: int | None = None) -> None:
+    presence = Presence(length="year", most=most)
     example.open_account(
         cap=implied_budget(CAP, DELTA), rho_cap=CAP, composition="zcdp", presence=presence
     )
@@ -103,7 +100,7 @@ def tables() -> dict[str, pd.DataFrame]:
     return people()
 
 
-def written(folder: Path, tables: dict[str, pd.DataFrame], year: str) -> None:
+def written(folder: Path, tables: dict[str, pd.DataFrame], year: str, back: int = 2) -> None:
     """The private table of a year, from those of two years."""
     folder.mkdir(exist_ok=True, parents=True)
     raw = {name: folder / f"raw-{name}.csv" for name in tables}
@@ -111,11 +108,10 @@ def written(folder: Path, tables: dict[str, pd.DataFrame], year: str) -> None:
     if year == "2024":
         tables[year].to_csv(folder / "table-2024.csv", index=False)
         return
-    before = str(int(year) - 1)
-    tables[before].to_csv(raw[before], index=False)
+    before = [raw[name] for name in sorted(tables, reverse=True) if name < year][:back]
     ran = CliRunner().invoke(
         app,
-        ["lag", str(about(folder, year)), str(raw[year]), str(raw[before]), "--person", "person"],
+        ["lag", str(about(folder, year)), *map(str, [raw[year], *before]), "--person", "person"],
     )
     assert ran.exit_code == 0, ran.output
 
@@ -127,7 +123,11 @@ def test_people_run_through_the_years(tmp_path: Path, tables: dict[str, pd.DataF
         sound(release(about(tmp_path, year)))
     folders = [tmp_path / f"out/people-{year}" for year in tables]
     made = panel(folders)
-    print(made.head(12), (folders[1] / "panel.json").read_text(), (folders[2] / "panel.json").read_text())
+    print(
+        made.head(12),
+        (folders[1] / "panel.json").read_text(),
+        (folders[2] / "panel.json").read_text(),
+    )
     records = {year: pd.read_csv(f / "data.csv", dtype=str) for year, f in zip(tables, folders)}
     for year, held in records.items():
         own = made[made["period"] == year]
