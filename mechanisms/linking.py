@@ -96,7 +96,7 @@ def link(codes: Codes, rules: Rules, past: Past, rng: np.random.Generator) -> Li
         codes=obeying,
         before=before,
         moved=int((obeying != linked).any(axis=1).sum()),
-        differs=search.differs,
+        differs=search.differs(obeying),
     )
 
 
@@ -184,10 +184,10 @@ class _Search:
         held = np.flatnonzero(self._holder >= 0)
         self._off = self._counts(self._saying(held)) - self._counts(codes)
 
-    @property
-    def differs(self) -> float:
-        """Mean total variation of the tables from what they were."""
-        return float(np.abs(self._off).sum() / (2 * len(self._codes) * len(self._pairs)))
+    def differs(self, codes: Codes) -> float:
+        """Mean total variation of the tables of records from what they were."""
+        off = self._counts(codes) - self._counts(self._codes)
+        return float(np.abs(off).sum() / (2 * len(codes) * len(self._pairs)))
 
     def improve(self, rng: np.random.Generator) -> None:
         """Exchange places until a sweep brings little."""

@@ -116,8 +116,9 @@ def _touching(
 
 def _output_problems(panel: Panel, series: Series, output: Output) -> Iterator[Problem]:
     needed = [*panel.columns, *panel.steps, *series.lagged]
-    for name in needed if output.columns is not None else ():
-        if name not in output.columns:
+    published = needed if output.columns is None else output.columns
+    for name in needed:
+        if name not in published:
             yield Problem(
                 ("output", "columns"), f"leaves out {name}, by which people are linked; add it"
             )

@@ -58,9 +58,11 @@ def lag(spec: ReleaseSpec, folder: Path, table: Path, before: Sequence[Path], pe
         )
     if out.resolve() in [one.resolve() for one in (table, *before)]:
         raise CannotLag(f"data.source: is {out}, one of the tables; name another file")
-    assert spec.series is not None and spec.series.panel is not None, "columns are lagged"
-    had = period(spec.series.period).number - period(spec.series.panel.begins).number
-    if len(before) != (needed := min(spec.series.panel.back, had)):
+    series = spec.series
+    assert series is not None, "columns are lagged"
+    assert series.panel is not None, "likewise"
+    had = period(series.period).number - period(series.panel.begins).number
+    if len(before) != (needed := min(series.panel.back, had)):
         raise CannotLag(
             f"series.panel: looks {needed} period{'s' * (needed > 1)} back, and {len(before)} "
             "tables of periods before are named; name those of all, the nearest first"

@@ -43,7 +43,7 @@ def linked(
     if spec.series is None or not spec.series.lagged or (kept := past_kept(folder)) is None:
         return synthetic
     past = kept.coded(spec)
-    found = link(np.asarray(synthetic.codes), rules, past, rng)
+    found = link(np.asarray(synthetic.codes, dtype=np.int32), rules, past, rng)
     with whole(folder / _LINKS) as draft, draft.open("wb") as handle:
         np.save(handle, found.before)
     continuing = int((found.before != NEW).sum())
