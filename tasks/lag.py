@@ -14,8 +14,10 @@ import pandas as pd
 from hallmark.mechanisms.privacy.presence import period
 from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.schemas.table_sections import DataSource
 from hallmark.tasks.installation.errors import PrivateFact, SafeError
-from hallmark.tasks.installation.workspace import whole
+from hallmark.tasks.installation.workspace import Workspace, whole
+from hallmark.tasks.planning.private_tables import note
 from hallmark.tasks.sources import SourceError, batches, parts, source_of, told_of
 
 
@@ -67,6 +69,9 @@ def lag(spec: ReleaseSpec, folder: Path, table: Path, before: Sequence[Path], pe
             f"series.panel: looks {needed} period{'s' * (needed > 1)} back, and {len(before)} "
             "tables of periods before are named; name those of all, the nearest first"
         )
+    workspace = Workspace.of(spec.release)
+    for one in (table, *before):  # private from now on, wherever a spec names them
+        note(workspace, spec.model_copy(update={"data": _like(spec, one)}), Path(), None)
     own = {name: column for name, column in spec.columns.items() if name not in lagged}
     now = _read(spec, table, own, person)
     joined = now.copy()
@@ -94,12 +99,16 @@ def lag(spec: ReleaseSpec, folder: Path, table: Path, before: Sequence[Path], pe
     return out
 
 
+def _like(spec: ReleaseSpec, path: Path) -> DataSource:
+    """Another table that is written as that of the spec."""
+    return spec.data.model_copy(update={"source": str(path.absolute()), "format": None})
+
+
 def _read(
     spec: ReleaseSpec, path: Path, columns: Mapping[str, Column], person: str
 ) -> pd.DataFrame:
     """Columns of a table as text, with the person, who has no two records there."""
-    data = spec.data.model_copy(update={"source": str(path.absolute()), "format": None})
-    source = source_of(data, Path(), columns, person=person, others_ignored=True)
+    source = source_of(_like(spec, path), Path(), columns, person=person, others_ignored=True)
     try:
         read = [batch for part in parts(source) for batch in batches(part)]
     except SourceError as error:
