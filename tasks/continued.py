@@ -25,7 +25,7 @@ def keep_continued(job: Job) -> None:
     """Keep what a panel goes on from in the workspace, where the spec has one and nothing is kept.
 
     Raises:
-        PastRefused: the period before has no release of the panel.
+        PastRefused: the period before has no release of the panel, or another account paid for it.
         NotAsSigned: its files are not those that were signed.
     """
     spec = job.prepared.spec
@@ -51,6 +51,14 @@ def keep_continued(job: Job) -> None:
     (folder,) = found
     as_signed(folder)
     before = load_spec(folder / SPEC_FILE)
+    account = before.population.account
+    if account != spec.population.account:
+        raise PastRefused(
+            f"population.account: is {spec.population.account}, but release {folder.name} was paid "
+            f"for by {account}, whose people this release would tell more of; a panel has one "
+            f"account. Name {account}, or begin a new panel with series.panel.begins: "
+            f"{series.period!r}, which tells of no earlier period"
+        )
     columns = [*(lag.held for lag in series.lagged.values()), *series.panel.steps]
     values = released_values(before, folder / before.data_files[before.output.formats[0]])
     if before.series is not None and not before.series.lagged:

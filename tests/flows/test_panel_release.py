@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 from hallmark.flows.cli.app import app
 from hallmark.mechanisms.privacy.account_filter import implied_budget
+from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
+from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.mechanisms.privacy.presence import Presence
 from hallmark.schemas.documents.manifest import PANEL_FILE, PERSONS_FILE
@@ -19,6 +21,7 @@ from hallmark.schemas.documents.panel import PanelFile
 from hallmark.schemas.loading import load_spec
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.lag import CannotLag, PeopleUnfit, lag
+from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.panel.past import PastRefused
 from hallmark.tasks.panels import NoPanel, panel
 from hallmark.tasks.reserve import PanelUnpaid
@@ -287,6 +290,26 @@ def test_an_account_that_pays_for_single_years_pays_for_no_panel(
     with pytest.raises(PanelUnpaid, match="protects one year"):
         release(about(tmp_path, "2025"))
     assert Ledger(ledger_url()).reservation("people-2025") is None
+
+
+@pytest.mark.usefixtures("prefect", "home")
+def test_a_panel_is_paid_for_by_one_account(place: Path, tmp_path: Path) -> None:
+    """Else what a year's people cost would be more than its account says."""
+    account()
+    other = "people-of-2025"
+    open_ledger(ledger_url()).open_account(
+        other,
+        cap=Budget(epsilon=Fraction(9), delta=DELTA),
+        adjacency=Adjacency(neighbours=Neighbours.REPLACE_ONE),
+        by="tests",
+        reason="tests",
+    )
+    for file in place.glob("table-*.csv"):
+        shutil.copy(file, tmp_path)
+    release(about(tmp_path, "2024"))
+    with pytest.raises(PastRefused, match=f"is {other}, but release people-2024 was paid"):
+        release(about(tmp_path, "2025", population={"account": other}))
+    assert Ledger(ledger_url()).account(other).spent == (0, 0)
 
 
 def test_tables_that_cannot_be_joined_are_refused(place: Path, tmp_path: Path) -> None:
