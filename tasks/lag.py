@@ -8,11 +8,14 @@ all periods changes one record here. Nothing is told of the tables but that they
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pandas as pd
 
 from hallmark.mechanisms.privacy.presence import period
+from hallmark.schemas.calendar import PERIOD_MARK
 from hallmark.schemas.columns.columns import Column
+from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.table_sections import DataSource
 from hallmark.tasks.installation.errors import PrivateFact, SafeError
@@ -27,6 +30,24 @@ class CannotLag(SafeError):
 
 class PeopleUnfit(PrivateFact):
     """People do not have one record in each table; the message tells no more."""
+
+
+def spec_about(path: Path, period: str | None) -> ReleaseSpec:
+    """The spec of a period: the one in a file, or a calendar's template filled in with the period.
+
+    Raises:
+        SpecError: it is wrong.
+    """
+    if period is None:
+        return load_spec(path)
+    with TemporaryDirectory() as folder:
+        filled_in = Path(folder) / path.name
+        filled_in.write_bytes(path.read_bytes().replace(PERIOD_MARK.encode(), period.encode()))
+        try:
+            return load_spec(filled_in, path.parent)
+        except SpecError as error:
+            lines = [line.replace(str(filled_in), str(path)) for line in error.problems]
+            raise SpecError(lines) from None
 
 
 def lag(spec: ReleaseSpec, folder: Path, table: Path, before: Sequence[Path], person: str) -> Path:

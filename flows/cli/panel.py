@@ -22,6 +22,10 @@ def lag(
     person: Annotated[
         str, typer.Option("--person", help="The column of all that says whose a record is.")
     ],
+    period: Annotated[
+        str | None,
+        typer.Option("--period", help="The period, where the spec is a calendar's template."),
+    ] = None,
 ) -> None:
     """Write the private table of a panel: this period's, and what people were before.
 
@@ -29,10 +33,10 @@ def lag(
     the tables. All are CSV files written as the spec says. With a database, let data.query join the
     periods instead.
     """
-    from hallmark.schemas.loading import load_spec
     from hallmark.tasks.lag import lag as written
+    from hallmark.tasks.lag import spec_about
 
-    say(f"{written(load_spec(spec), spec.parent, table, before, person)}: private")
+    say(f"{written(spec_about(spec, period), spec.parent, table, before, person)}: private")
 
 
 def panel(

@@ -1,5 +1,6 @@
 """Releases of a panel: the same synthetic people run through the periods."""
 
+import re
 import shutil
 from fractions import Fraction
 from pathlib import Path
@@ -18,12 +19,13 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.mechanisms.privacy.presence import Presence
 from hallmark.schemas.documents.manifest import PANEL_FILE, PERSONS_FILE
 from hallmark.schemas.documents.panel import PanelFile
-from hallmark.schemas.loading import load_spec
+from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
-from hallmark.tasks.lag import CannotLag, PeopleUnfit, lag
+from hallmark.tasks.lag import CannotLag, PeopleUnfit, lag, spec_about
 from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.panel.past import PastRefused
 from hallmark.tasks.panels import NoPanel, panel
+from hallmark.tasks.planning.private_tables import private_at
 from hallmark.tasks.reserve import PanelUnpaid
 from hallmark.tasks.verification.people import people_faults
 from tests import example
@@ -312,6 +314,19 @@ def test_a_panel_is_paid_for_by_one_account(place: Path, tmp_path: Path) -> None
     assert Ledger(ledger_url()).account(other).spent == (0, 0)
 
 
+@pytest.mark.usefixtures("home")
+def test_a_template_is_filled_in_with_its_period(place: Path, tmp_path: Path) -> None:
+    template = about(tmp_path, "2025")
+    template.write_text(template.read_text().replace("2025", "{period}"))
+    spec = spec_about(template, "2025")
+    assert (spec.release, spec.series and spec.series.period) == ("people-2025", "2025")
+    written_to = lag(spec, tmp_path, raw(place, "2025"), [raw(place, "2024")], "person")
+    assert written_to.read_bytes() == (place / "table-2025.csv").read_bytes()
+    with pytest.raises(SpecError, match=re.escape(str(template))):
+        spec_about(template, "soon")
+
+
+@pytest.mark.usefixtures("home")
 def test_tables_that_cannot_be_joined_are_refused(place: Path, tmp_path: Path) -> None:
     now, before, earliest = (raw(place, year) for year in ("2026", "2025", "2024"))
     spec = load_spec(about(tmp_path, "2026"))
@@ -330,3 +345,5 @@ def test_tables_that_cannot_be_joined_are_refused(place: Path, tmp_path: Path) -
     with pytest.raises(CannotLag, match="asks for no columns"):
         lag(load_spec(about(tmp_path, "2024")), tmp_path, now, [before], "person")
     assert not (tmp_path / "table-2026.csv").exists()
+    # What it was given counts as private in this installation from then on.
+    assert private_at(str(twice), load_spec(about(tmp_path, "2024")), tmp_path) == "people-2026"
