@@ -8,7 +8,7 @@ and its own noise. Read one with `schemas.loading.load_calendar`.
 import re
 from datetime import datetime, time, timedelta
 from fractions import Fraction
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import Field, field_validator, model_validator
@@ -36,8 +36,15 @@ class Embargo(Section):
 
     days: int = Field(ge=0, le=366)
     """the number of days after the day that the run was scheduled for"""
-    at: Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")] = "00:00"
+    at: str = "00:00"
     """the time of that day in the entry's time zone, such as 09:00"""
+
+    @field_validator("at")
+    @classmethod
+    def _check_time(cls, at: str) -> str:
+        if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", at):
+            raise ValueError(f"is {at!r}; give a time, such as 09:00")
+        return at
 
 
 class Scheduled(Section):

@@ -54,9 +54,16 @@ DEEDS: dict[str, tuple[str, str, dict[str, Any]]] = {
         f"{HERE}.accounts.refuse_rolled_back", "series-planned",
         {"data": {"first": "2026", "periods": "3", **REASON}},
     ),
-    "/calendar": (f"{HERE}.calendar.deploy_calendar", "scheduled", {"data": RECURS}),
+    "/calendar": (
+        "hallmark.tasks.governance.propose", "change-proposed", {"data": REASON | RECURS},
+    ),
     "/calendar/{entry}/run": ("hallmark.flows.engine.start", "ordered", {}),
-    "/calendar/{entry}/remove": (f"{HERE}.calendar.take_off", "unscheduled", {}),
+    "/calendar/{entry}/remove": (
+        "hallmark.tasks.governance.propose", "change-proposed", {"data": REASON},
+    ),
+    "/calendar/proposals/{number}": (
+        "hallmark.tasks.governance.decide", "change-decided", {"data": REASON},
+    ),
     "/tables": (f"{HERE}.tables.keep", "table-uploaded", {"files": TABLE}),
     "/tables/{kind}/{name}/form": (f"{HERE}.tables.confirm", "form-confirmed", {}),
     "/tables/{kind}/{name}/replace": (f"{HERE}.tables.keep", "table-replaced", {"files": TABLE}),
@@ -90,6 +97,10 @@ DEEDS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "hallmark.tasks.governance.propose", "change-proposed", {"data": REASON | {"text": "a"}},
     ),
     "/agency/gates": ("hallmark.tasks.governance.propose", "change-proposed", {"data": REASON}),
+    "/agency/cluster": (
+        "hallmark.tasks.governance.propose", "change-proposed",
+        {"data": REASON | {"place": "here"}},
+    ),
     "/agency/approvers": (
         "hallmark.tasks.governance.propose", "change-proposed",
         {"data": REASON | {"name": "Bo", "roles": "reviewer", "key": "x"}},
