@@ -79,6 +79,9 @@ DEEDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "/specs/{name}/columns": (
         f"{HERE}.drafts.keep", "spec-saved", {"data": {"column": "age", "type": "numeric"}},
     ),
+    "/specs/{name}/mechanism": (
+        f"{HERE}.drafts.keep", "spec-saved", {"data": {"chosen": "pmm"}},
+    ),
     "/specs/{name}/questions": (
         f"{HERE}.drafts.keep", "spec-saved", {"data": {"title": "A title"}},
     ),
@@ -120,6 +123,7 @@ NOTHING_CHANGES = {
     "/specs/frontier",
     "/tables/{kind}/{name}/look",
     "/specs/{name}/columns/type",
+    "/specs/{name}/mechanism/name",
 }
 IN_ONE_TRANSACTION = {"/releases/{release}/comments"}  # with their entry, in the file of people
 

@@ -74,7 +74,7 @@ OTHERS = {
     # fields that are compared with what there is, or read as numbers, times or specs
     "login", "password", "again", "old", "code", "next", "epsilon", "delta", "table", "spec",
     "period", "at", "timezone", "embargo_days", "embargo_at", "text", "name",
-    "day", "cron", "lag", "entry",
+    "day", "cron", "lag", "entry", "chosen",
     "column", "type_", "to", "seen", "rotation", "first", "dictionary",
 }  # fmt: skip
 
