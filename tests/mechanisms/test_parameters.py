@@ -13,9 +13,7 @@ from tests.mechanisms.test_contract import plan_of
 
 EVERY = [(name, one) for name, several in PARAMETERS.items() for one in several]
 KNOWN = [(name, one) for name, one in EVERY if one.kind is not Kind.OTHER]
-OF_MARGINALS = [
-    name for name, several in PARAMETERS.items() if several[0].name.startswith("selection.")
-]
+OF_MARGINALS = [name for name, several in PARAMETERS.items() if len(several[0].keys) > 1]
 WRONG: dict[Kind, list[Any]] = {
     Kind.WHOLE: [-1, 1.5, "many", True, [2]],
     Kind.NUMBER: [0, -0.5, "much", True],

@@ -163,9 +163,10 @@ def test_null_markers_may_be_quoted_or_not():
 
 def test_parameters_of_the_mechanism_are_typed_by_how_they_are_written(tmp_path):
     text = WAGES.replace(
-        "name: privpgd", 'name: privpgd\n  steps: 200\n  rate: 1e-2\n  fast: true\n  code: "01"'
+        "name: privpgd",
+        'name: privpgd\n  generator: {steps: 200, rate: 1e-2, fast: true, code: "01"}',
     )
-    parameters = load(tmp_path, text).mechanism.parameters
+    parameters = load(tmp_path, text).mechanism.parameters["generator"]
     assert parameters == {"steps": 200, "rate": 0.01, "fast": True, "code": "01"}
     assert type(parameters["steps"]) is int
 
