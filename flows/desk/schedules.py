@@ -58,9 +58,16 @@ class ScheduleText:
         Raises:
             SafeError: says why, and by the keys of the entry.
         """
-        self._refuse_taken()
-        if not text:
-            return
+        if text:
+            self._refuse_wrong(text)
+        for one in engine.calendar():
+            if one.name == self.entry and Path(one.calendar) != recurring_calendar(self.entry):
+                raise ChangeRefused(
+                    f"the calendar {one.calendar} has an entry {self.entry!r} already; give the "
+                    "spec another name, or take that entry out"
+                )
+
+    def _refuse_wrong(self, text: str) -> None:
         entry, spec = _read(text)
         entries = {self.entry: {"spec": _PLACEHOLDER, **entry}}
         with tempfile.TemporaryDirectory(dir=private_folder(home() / "tmp")) as folder:
@@ -89,14 +96,6 @@ class ScheduleText:
             with engine.answering():
                 take_off(calendar)
                 calendar.unlink(missing_ok=True)
-
-    def _refuse_taken(self) -> None:
-        for one in engine.calendar():
-            if one.name == self.entry and Path(one.calendar) != recurring_calendar(self.entry):
-                raise ChangeRefused(
-                    f"the calendar {one.calendar} has an entry {self.entry!r} already; give the "
-                    "spec another name, or take that entry out"
-                )
 
 
 def written(entry: Mapping[str, Any], spec: str) -> str:
