@@ -453,7 +453,7 @@ def test_forms_are_for_people_who_write_specs(steward: Person):
     for role in Role:
         somebody = TestClient(desk, headers=as_somebody(role, login=f"a-{role}"))
         writes = role in (Role.STEWARD, Role.OPERATOR)
-        for path in ("about", "columns", "columns?column=age"):
+        for path in ("about", "columns", "columns?column=age", "mechanism"):
             status = somebody.get(f"/specs/survey/{path}").status_code
             assert status == (200 if writes else 403), (role, path)
     assert steward.browser.post("/specs/survey/about", data={"title": "x"}).status_code == 403

@@ -164,6 +164,7 @@ def test_what_is_approved_is_the_spec_that_was_proposed(
     assert say(client, reason="the new spec") == (303, "")
     page = gina.get("/calendar").text
     assert "+title: Another table" in page
+    assert "All of it, as it would be" in page
     assert "+period" not in page.partition("Earlier changes")[0]
 
 
@@ -384,8 +385,11 @@ def test_a_template_is_checked_and_planned_as_of_this_month(client: TestClient, 
         "that"
     ]
     example.open_account()
-    plan = client.post("/specs/plan", json={"text": text})
+    plan = client.post("/specs/plan", json={"text": text, "name": "visits"})
     assert plan.status_code == 200, plan.text
+    assert '<a href="/specs/visits/mechanism">' in plan.text
+    for name, code in (("../x", 409), ("none", 404)):
+        assert client.post("/specs/plan", json={"text": text, "name": name}).status_code == code
 
 
 def test_without_a_server_the_page_says_so(
