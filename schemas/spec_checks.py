@@ -108,8 +108,6 @@ def problems_between(sections: SoundSections) -> Iterator[Problem]:
 def _mechanism_serves_the_spec(sections: SoundSections) -> Iterator[Problem]:
     if sections.mechanism is None:
         return
-    for path, what in sections.mechanism.entry.wrong(sections.mechanism.parameters):
-        yield Problem(("mechanism", *path), what)
     privacy, certificate = sections.privacy, sections.certificate
     refusals = sections.mechanism.entry.refusals(
         delta=None if privacy is None else privacy.delta,
