@@ -366,7 +366,8 @@ def _odds(gains: Sequence[_Gains]) -> dict[_Place, float]:
     found = {}
     for place in {place for one in gains for place in one}:
         sizes = np.array([[gain for gain, _ in one[place]] for one in gains if place in one])
-        each = np.minimum(np.logaddexp.reduce(sizes, axis=1) - np.log(len(_JUMPS)), _CLEAR)
+        each = np.logaddexp.reduce(sizes, axis=1) - np.log(len(_JUMPS))
+        each = np.clip(each, -_CLEAR, _CLEAR)
         share = _BROKEN
         for _ in range(_ROUNDS):
             broken = share / (share + (1 - share) * np.exp(-each))
