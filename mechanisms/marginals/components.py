@@ -164,7 +164,7 @@ def _contrasts(size: int) -> Floats:
 
 
 def _marginals(period: EarlierPeriod) -> Iterator[NoisyMarginal]:
-    """A period's tables of single cells, in the order of the cells, with groups where it has both."""
+    """A period's tables of single cells, in their order; with groups, where it has both."""
     grouped = {one.columns: one for one in period.tables if not one.is_of_cells}
     for one in period.tables:
         if not one.is_of_cells:

@@ -199,3 +199,28 @@ def test_few_components_lean_on_what_is_told_of_all():
     short = Track(np.arange(2), np.array([[0.0], [3.0]]), np.ones(2), np.ones(2))
     alone, among = walks([short])[0], walks([*many, short])[-1]
     assert among.probabilities @ GRID.steps < alone.probabilities @ GRID.steps / 2
+
+
+def test_chance_that_noise_hides_in_each_component_is_told_by_all():
+    """Tables that differ by chance alone, under thirty times as much noise."""
+    rng = np.random.default_rng(12)
+    noise, held = 30.0, []
+    tracks, truths = [], []
+    for _ in range(120):
+        truth = 50 * rng.normal(size=8) + rng.normal(size=(10, 8))
+        noisy = truth + noise**0.5 * rng.normal(size=truth.shape)
+        tracks.append(Track(np.arange(10), noisy, np.full(10, noise), np.ones(10)))
+        truths.append(truth)
+    for one, truth in zip(walks(tracks), truths, strict=True):
+        moved, variance = change(one.smoothed, one.track.values, truth)
+        held.append(np.abs(moved) < 1.96 * variance**0.5)
+    assert 0.92 < np.mean(held) < 0.98
+
+
+def test_a_break_of_many_is_believed_to_those_that_show_it_less():
+    rng = np.random.default_rng(13)
+    many, _ = drawn(rng, 0.01, components=30, coordinates=2, jumps=[(5, 6)])
+    (alone,), _ = drawn(rng, 0.01, components=1, coordinates=2, jumps=[(5, 2.5)])
+    steady, _ = drawn(rng, 0.01, components=30, coordinates=2)
+    assert walks([*steady, alone])[-1].broken == ()
+    assert walks([*many, alone])[-1].broken == (5,)
