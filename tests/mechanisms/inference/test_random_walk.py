@@ -219,8 +219,8 @@ def test_chance_that_noise_hides_in_each_component_is_told_by_all():
 
 def test_a_break_of_many_is_believed_to_those_that_show_it_less():
     rng = np.random.default_rng(13)
-    many, _ = drawn(rng, 0.01, components=30, coordinates=2, jumps=[(5, 6)])
-    (alone,), _ = drawn(rng, 0.01, components=1, coordinates=2, jumps=[(5, 2.5)])
-    steady, _ = drawn(rng, 0.01, components=30, coordinates=2)
+    many, _ = drawn(rng, 0.01, components=12, coordinates=2, jumps=[(5, 6)])
+    (alone,), _ = drawn(rng, 0.01, components=1, coordinates=2, jumps=[(5, 1.5)])
+    steady, _ = drawn(rng, 0.01, components=12, coordinates=2)
     assert walks([*steady, alone])[-1].broken == ()
     assert walks([*many, alone])[-1].broken == (5,)
