@@ -335,7 +335,8 @@ def group_labels(codec: Codec, of: NDArray[np.int64]) -> tuple[str, ...]:
         if rest and codec.attribute.kind.ordered:
             first = f"{first.split(' to ')[0]} to {rest[-1].split(' to ')[-1]}"
         elif rest:
-            first += f" or {rest[0]}" + (f" or {len(rest) - 1} others" if rest[1:] else "")
+            several = f", {rest[0]} and {len(rest) - 1} more"
+            first += several if rest[1:] else f" or {rest[0]}"
         found.append(first)
     return tuple(found)
 
