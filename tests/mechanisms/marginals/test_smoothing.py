@@ -99,7 +99,7 @@ def test_columns_in_groups_are_smoothed_in_them_where_all_periods_have_the_same(
     periods = [in_groups(n) for n in range(3)]
     groups = common_groups(periods)
     assert {column: of.tolist() for column, of in groups.items()} == {0: [0, 0, 1, 1, 2, 2]}
-    pairs = [one for one in smoothed([p.on_bins(groups) for p in periods], (3, 2))]
+    pairs = list(smoothed([p.on_bins(groups) for p in periods], (3, 2)))
     assert {one.columns: one.shares.shape for one in pairs}[0, 1] == (3, 3, 2)
     assert {one.columns for one in smoothed(periods, (6, 2))} == {(0,)}
     assert common_groups([*periods, in_groups(3, thirds=2)]) == {}
