@@ -2,6 +2,8 @@
 
     python -m benchmarks.series limits
     python -m benchmarks.series tables --epsilon 1 3 10    # write `benchmarks/series_data.py` first
+    python -m benchmarks.series tables --of nlswork randhie anes rwm5yr wvs    # to judge by
+    python -m benchmarks.series broken
     python -m benchmarks.series correlated
 
 `limits`: drawn random walks of ten periods, 60 components of 8 coordinates, with steps of .1, .3, 1
@@ -19,6 +21,10 @@ change from year to year in smoothed tables, as parts of differences of noisy on
 intervals of 95 % for smoothed levels and changes that hold. Worst is the year in which the past
 helped least, in the mean over the seeds.
 
+`broken`: errors of the noisy tables that records are made from, with the past as parts of without,
+the mean over the years from the fifth on and the worst of them, where the release of the year
+before, or of three before, had the codes of all columns in reverse, or this year has.
+
 `correlated`: the least deviation that noise correlated over ten periods could reach, as a part of
 that of independent noise (lower bound of Li and Miklau 2013 for matrix mechanisms, "Optimal error
 of query sets under the differentially-private matrix mechanism").
@@ -28,7 +34,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -37,10 +43,12 @@ import pandas as pd
 from benchmarks import simulated
 from benchmarks.data import folder
 from hallmark.mechanisms.arrays import Codes, Floats
+from hallmark.mechanisms.contract import Measurements
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.domain.domain import Attribute, Domain, Kind
 from hallmark.mechanisms.earlier import Earlier, EarlierPeriod, EarlierTable
 from hallmark.mechanisms.inference.random_walk import Track, walks
+from hallmark.mechanisms.marginals.cell_groups import group_of
 from hallmark.mechanisms.marginals.evidence import Evidence, pooled
 from hallmark.mechanisms.marginals.foretelling import foretold
 from hallmark.mechanisms.marginals.mechanism import answers_of, evidence_of
@@ -48,8 +56,18 @@ from hallmark.mechanisms.marginals.smoothing import smoothed
 from hallmark.mechanisms.privacy.account_filter import gaussian_epsilon, implied_rho
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.registry import MECHANISMS
+from hallmark.mechanisms.replicates.simulated import SimulatedCurator
+from hallmark.mechanisms.request import Request
 
 DELTA = Fraction(1, 100_000)
+JUDGED = {
+    "nlswork": ("year", ["rownames", "idcode"]),
+    "randhie": ("year", ["rownames", "zper", "time"]),
+    "anes": ("year", ["rownames", "uid"]),
+    "rwm5yr": ("year", ["rownames", "id"]),
+    "wvs": ("wave", ["rownames", "year"]),
+}
+"""Series on which nothing was chosen: the column of their periods, and such as are no data."""
 Table = tuple[Domain, list[Codes]]
 
 
@@ -69,7 +87,7 @@ def limits() -> None:
                     np.arange(10),
                     truth + noise**0.5 * rng.normal(size=truth.shape),
                     np.full(10, noise),
-                    1.0,
+                    np.ones(10),
                 )
                 for truth in truths
             ]
@@ -171,6 +189,24 @@ def survey() -> Table:
     return by_year(columns, read["year"])
 
 
+def judged(name: str) -> Table:
+    """The first eight columns of the file that have two values and are neither identifiers nor
+    times: numbers of more than twelve values in tenths, what is missing as a code of its own."""
+    period, others = JUDGED[name]
+    read = pd.read_csv(folder() / f"{name}.csv")
+    columns: dict[str, Codes] = {}
+    for column in read.columns.drop([period, *others]):
+        values = read[column]
+        if pd.api.types.is_numeric_dtype(values) and values.nunique() > 12:
+            edges = values.quantile(np.arange(0.1, 1, 0.1)).unique()
+            codes = np.where(values.isna(), -1, np.searchsorted(edges, values))
+        else:
+            codes = pd.Categorical(values).codes
+        if values.nunique() > 1:
+            columns[str(column)] = pd.factorize(codes, sort=True)[0]
+    return by_year(dict(islice(columns.items(), 8)), read[period])
+
+
 def shares(shape: Sequence[int], codes: Codes, pair: Clique) -> Floats:
     """The table of two columns."""
     sizes = shape[pair[0]], shape[pair[1]]
@@ -178,16 +214,27 @@ def shares(shape: Sequence[int], codes: Codes, pair: Clique) -> Floats:
     return np.bincount(places, minlength=sizes[0] * sizes[1]).reshape(sizes) / len(codes)
 
 
-def as_earlier(number: int, evidence: Evidence) -> EarlierPeriod:
-    """What a release has published of its evidence."""
-    tables = tuple(
-        EarlierTable(
-            one.clique, tuple(np.arange(k) for k in one.counts.shape), one.counts, one.sigma
-        )
-        for one in evidence.marginals
-        if one.sigma
-    )
-    return EarlierPeriod(number, tables, evidence.total)
+def as_earlier(number: int, shape: Sequence[int], measured: Measurements) -> EarlierPeriod:
+    """What a release has published: noisy tables of cells and of groups."""
+    tables = []
+    for one in answers_of(measured):
+        counts, clique = one.table(shape), one.asked.clique
+        groups = (group_of(shape[c], k) for c, k in zip(clique, counts.shape, strict=True))
+        tables.append(EarlierTable(clique, tuple(groups), counts, one.sigma))
+    assert measured.total is not None, "it is public"
+    return EarlierPeriod(number, tuple(tables), float(measured.total))
+
+
+def asked_of(columns: Domain, codes: Codes, epsilon: Fraction) -> Request:
+    """All pairs in all years, so that they can be compared."""
+    every = {"selection": {"method": "all"}}
+    return simulated.asked(columns, codes, epsilon, parameters=every)
+
+
+def helped(evidence: Evidence, earlier: Earlier) -> Evidence:
+    """What records are made from."""
+    known = foretold(evidence, earlier).marginals
+    return replace(evidence, marginals=pooled((*evidence.marginals, *known)))
 
 
 def squared(found: Sequence[Floats], truth: Sequence[Floats]) -> float:
@@ -230,8 +277,7 @@ def released(
     past: list[EarlierPeriod] = []
     errors: list[list[float]] = []
     for number, (codes, truth) in enumerate(zip(years, truths, strict=True)):
-        every = {"selection": {"method": "all"}}  # in all years, so that they can be compared
-        request = simulated.asked(columns, codes, epsilon, parameters=every)
+        request = asked_of(columns, codes, epsilon)
         plan: Any = mechanism.plan(request)
         rng = np.random.default_rng([seed, number])
         measured, alone = simulated.released(mechanism, plan, codes, rng)
@@ -239,19 +285,18 @@ def released(
         noisy.append([evidence.by_clique[p].counts / evidence.total for p in pairs])
         if past:
             earlier = Earlier(number, tuple(past))
-            known = foretold(evidence, earlier).marginals
-            helped = replace(evidence, marginals=pooled((*evidence.marginals, *known)))
+            known = helped(evidence, earlier)
             learning: Any = mechanism.plan(replace(request, earlier=earlier))
             made = mechanism.generate(learning, measured, rows=None, rng=rng)
             errors.append(
                 [
                     squared(noisy[-1], truth),
-                    squared([helped.by_clique[p].counts / helped.total for p in pairs], truth),
+                    squared([known.by_clique[p].counts / known.total for p in pairs], truth),
                     squared([shares(shape, alone.codes, p) for p in pairs], truth),
                     squared([shares(shape, made.codes, p) for p in pairs], truth),
                 ]
             )
-        past.append(as_earlier(number, evidence))
+        past.append(as_earlier(number, shape, measured))
     found = {one.columns: one for one in smoothed(past, shape)}
     told = []
     for i, pair in enumerate(pairs):
@@ -269,10 +314,59 @@ def released(
     return np.array(errors), np.mean(told, axis=0)
 
 
+def broken(name: str, table: Table, lifetime: str) -> None:
+    """What one broken period costs: a line for each way."""
+    columns, years = table
+    shape = columns.shape
+    pairs = list(combinations(range(len(shape)), 2))
+    rho = implied_rho(Budget(epsilon=Fraction(lifetime), delta=DELTA)) / len(years)
+    epsilon = gaussian_epsilon(rho, DELTA)
+    turned = [np.array(shape, dtype=np.int32) - 1 - codes for codes in years]
+    right, wrong = (
+        [once(columns, y, epsilon, n) for n, y in enumerate(s)] for s in (years, turned)
+    )
+    ways = "as it was", "last year", "three years ago", "from this year on"
+    told: dict[str, list[list[float]]] = {way: [] for way in ways}
+    for now in range(4, len(years)):
+        clean = [as_earlier(n, shape, one) for n, (one, _) in enumerate(right[:now])]
+        for way in told:
+            past, (_, evidence), codes = list(clean), right[now], years[now]
+            if way == "from this year on":
+                (_, evidence), codes = wrong[now], turned[now]
+            elif way != "as it was":
+                at = now - (1 if way == "last year" else 3)
+                past[at] = as_earlier(at, shape, wrong[at][0])
+            truth = [shares(shape, codes, p) for p in pairs]
+            known = helped(evidence, Earlier(now, tuple(past)))
+            told[way].append(
+                [
+                    squared([one.by_clique[p].counts / one.total for p in pairs], truth)
+                    for one in (known, evidence)
+                ]
+            )
+    for way, errors in told.items():
+        with_it, without = np.sqrt(np.array(errors)).T
+        mean = np.sqrt(np.mean(with_it**2) / np.mean(without**2))
+        print(f"{name:7} {lifetime:>4} {way:18} {mean:5.2f} {(with_it / without).max():6.2f}")
+
+
+def once(
+    columns: Domain, codes: Codes, epsilon: Fraction, seed: int
+) -> tuple[Measurements, Evidence]:
+    """What a year's release measures."""
+    mechanism = MECHANISMS["privpgd"]
+    plan: Any = mechanism.plan(asked_of(columns, codes, epsilon))
+    curator: Any = SimulatedCurator(
+        codes=codes, adjacency=plan.adjacency, rng=np.random.default_rng(seed)
+    )
+    measured = mechanism.measure(curator, plan, mechanism.select(curator, plan))
+    return measured, evidence_of(columns, answers_of(measured), measured.total)
+
+
 def main() -> None:
     """Print what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["limits", "tables", "correlated"])
+    parser.add_argument("what", choices=["limits", "tables", "broken", "correlated"])
     parser.add_argument("--epsilon", nargs="+", default=["1", "3", "10"])
     parser.add_argument("--of", nargs="+", default=["wages", "survey"])
     parser.add_argument("--seeds", type=int, default=2, help="how many releases of every year")
@@ -283,11 +377,17 @@ def main() -> None:
     if asked.what == "correlated":
         correlated()
         return
-    print("table   life   year tables  worst  records  worst  change  hold: level  change")
+    if asked.what == "tables":
+        print("table   life   year tables  worst  records  worst  change  hold: level  change")
+    else:
+        print("table   life broken             tables  worst")
     for name in asked.of:
-        table = {"wages": wages, "survey": survey}[name]()
+        table = {"wages": wages, "survey": survey}.get(name, lambda name=name: judged(name))()
         for epsilon in asked.epsilon:
-            compare(name, table, epsilon, asked.seeds)
+            if asked.what == "tables":
+                compare(name, table, epsilon, asked.seeds)
+            else:
+                broken(name, table, epsilon)
 
 
 if __name__ == "__main__":

@@ -61,6 +61,21 @@ class EarlierPeriod:
     tables: tuple[EarlierTable, ...]
     total: float
 
+    def on_bins(self, bins: Mapping[int, Counts]) -> "EarlierPeriod":
+        """The same for a domain that has bins for cells, without tables that do not suit it."""
+        tables = (one.on_bins(bins) for one in self.tables)
+        return replace(self, tables=tuple(one for one in tables if one is not None))
+
+    @property
+    def groups(self) -> dict[int, Counts]:
+        """The finest groups in which each column was measured with others."""
+        finest: dict[int, Counts] = {}
+        for table in self.tables:
+            for column, of in zip(table.columns, table.groups, strict=True):
+                if len(table.columns) > 1 and of.max() > finest.get(column, np.array(-1)).max():
+                    finest[column] = of
+        return finest
+
 
 @dataclass(frozen=True, eq=False)
 class Earlier:
@@ -76,15 +91,4 @@ class Earlier:
 
     def on_bins(self, bins: Mapping[int, Counts]) -> "Earlier":
         """The same for a domain that has bins for cells, without tables that do not suit it."""
-        return replace(
-            self,
-            periods=tuple(
-                replace(
-                    period,
-                    tables=tuple(
-                        table for one in period.tables if (table := one.on_bins(bins)) is not None
-                    ),
-                )
-                for period in self.periods
-            ),
-        )
+        return replace(self, periods=tuple(one.on_bins(bins) for one in self.periods))

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 
 from hallmark.mechanisms.domain.cliques import title
-from hallmark.mechanisms.marginals.smoothing import SmoothedTable, smoothed
+from hallmark.mechanisms.marginals.smoothing import SmoothedTable, common_groups, smoothed
 from hallmark.mechanisms.privacy.presence import Period, name_of, period
 from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE, SPEC_FILE
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.earlier import measured_in
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.planning.coding import TableCodec, cell_labels
+from hallmark.tasks.planning.coding import TableCodec, cell_labels, group_labels
 from hallmark.tasks.verification.as_signed import as_signed
 
 
@@ -70,13 +70,32 @@ def smooth(folders: Sequence[Path], *, confidence: float = 0.95) -> SmoothedSeri
     codec = TableCodec.of(specs[last][1].columns)
     read = [measured_in(specs[number][0], number.number, codec) for number in sorted(specs)]
     unlike = sorted({name for _, names in read for name in names})
-    tables = list(smoothed([measured for measured, _ in read], codec.domain.shape))
+    periods = [measured for measured, _ in read]
+    shape = list(codec.domain.shape)
+    labels = [cell_labels(one) for one in codec.codecs]
+    tables = [(one, labels) for one in smoothed(periods, shape)]
+    groups = common_groups(periods)
+    if groups:
+        in_groups = list(labels)
+        for column, of in groups.items():
+            in_groups[column] = group_labels(codec.codecs[column], of)
+            shape[column] = len(in_groups[column])
+        together = smoothed([one.on_bins(groups) for one in periods], shape)
+        tables += [
+            (one, in_groups)
+            for one in together
+            if len(one.columns) > 1 and not groups.keys().isdisjoint(one.columns)
+        ]
     if not tables:
-        raise CannotSmooth("no table of single codes was measured in all of these releases")
-    periods = [name_of(number) for number in sorted(specs)]
-    frame = pd.concat([_rows(one, codec, periods, confidence) for one in tables], ignore_index=True)
+        raise CannotSmooth(
+            "no table of the same codes, or groups of codes, was measured in all of these releases"
+        )
+    names = [name_of(number) for number in sorted(specs)]
+    frame = pd.concat(
+        [_rows(one, codec.names, of, names, confidence) for one, of in tables], ignore_index=True
+    )
     broken: dict[str, list[str]] = {}
-    for one in tables:
+    for one, _ in tables:
         for broke in one.broken:
             when = name_of(Period(last.length, broke))
             broken.setdefault(when, []).append(title(one.columns, codec.names))
@@ -100,10 +119,13 @@ def _opened(folder: Path) -> tuple[Period, ReleaseSpec]:
 
 
 def _rows(
-    one: SmoothedTable, codec: TableCodec, periods: Sequence[str], confidence: float
+    one: SmoothedTable,
+    columns: Sequence[str],
+    labels: Sequence[Sequence[str]],
+    periods: Sequence[str],
+    confidence: float,
 ) -> pd.DataFrame:
-    labels = [cell_labels(codec.codecs[column]) for column in one.columns]
-    cells = [" x ".join(cell) for cell in product(*labels)]
+    cells = [" x ".join(cell) for cell in product(*(labels[column] for column in one.columns))]
     normal, missed = NormalDist(), (1 - confidence) / 2
     wide, widest = -normal.inv_cdf(missed), -normal.inv_cdf(missed / len(cells))
     levels, moved = one.deviations * wide, one.change_deviations * wide
@@ -112,7 +134,7 @@ def _rows(
         share = one.shares[t].ravel()
         frame = pd.DataFrame(
             {
-                "columns": title(one.columns, codec.names),
+                "columns": title(one.columns, columns),
                 "cell": cells,
                 "period": name,
                 "share": share,

@@ -2,10 +2,11 @@
 
 A table of shares is 1 / cells plus a component for every set of its columns (as in
 `inference.spaces`), here in orthonormal coordinates: where a table's noise is independent and equal
-in all cells, so it is in the coordinates of each component.
+in all cells, so it is in the coordinates of each component. Where groups of its cells were measured
+besides, some coordinates have less than others, and the mean over them is told.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -15,7 +16,8 @@ from hallmark.mechanisms.arrays import Floats, Table
 from hallmark.mechanisms.domain.cliques import Clique, downward_closure
 from hallmark.mechanisms.earlier import EarlierPeriod
 from hallmark.mechanisms.inference.random_walk import Track, Walk, walks
-from hallmark.mechanisms.marginals.evidence import NoisyMarginal
+from hallmark.mechanisms.marginals.cell_groups import cells_of, group_of
+from hallmark.mechanisms.marginals.evidence import Coarse, NoisyMarginal, with_groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +26,7 @@ class Component:
 
     Attributes:
         values: its coordinates, in shares of the records.
-        variance: of the noise in each.
+        variance: of the noise in each, on average.
         scale: of what each would differ by in another sample of as many independent records, if all
             cells were alike.
     """
@@ -59,7 +61,8 @@ def components(
         share = marginal.share(total)
         for part in parts(marginal.clique, shape):
             others = tuple(i for i, column in enumerate(marginal.clique) if column not in part)
-            precision = 1 / (share.sigma**2 * prod(share.counts.shape[i] for i in others))
+            alike = prod(share.counts.shape[i] for i in others)
+            precision = 1 / (alike * _variance(share, others))
             values = coordinates(share.counts.sum(axis=others))
             known, weight = sums.get(part, (np.zeros_like(values), 0.0))
             sums[part] = known + precision * values, weight + precision
@@ -73,8 +76,25 @@ def components(
     }
 
 
+def _variance(marginal: NoisyMarginal, others: Collection[int]) -> float:
+    """Mean variance of the noise in a cell, or a direction of length 1, of one component.
+
+    Args:
+        others: axes of columns that the component does not have.
+    """
+    white = marginal.sigma**2
+    if marginal.coarse is None:
+        return white
+    sizes, shape = marginal.coarse.sizes, marginal.counts.shape
+    less = white - marginal.group_variances(sizes) / cells_of(shape, sizes)
+    for axis, (cells, groups) in reversed(list(enumerate(zip(shape, sizes, strict=True)))):
+        whole = cells_of((cells,), (groups,)) / cells  # of a group's direction, along the constant
+        less = less @ (whole if axis in others else (1 - whole) / (cells - 1))
+    return float(white - less)
+
+
 def of_period(period: EarlierPeriod, shape: Sequence[int]) -> dict[Clique, Component]:
-    """What a period's tables of single cells tell."""
+    """What a period's tables of single cells tell, with groups of them that it measured besides."""
     return components(_marginals(period), period.total, shape)
 
 
@@ -144,10 +164,19 @@ def _contrasts(size: int) -> Floats:
 
 
 def _marginals(period: EarlierPeriod) -> Iterator[NoisyMarginal]:
-    """A period's tables of single cells, in the order of the cells."""
+    """A period's tables of single cells, in their order; with groups, where it has both."""
+    grouped = {one.columns: one for one in period.tables if not one.is_of_cells}
     for one in period.tables:
-        if one.is_of_cells:
-            yield NoisyMarginal(one.columns, one.counts[np.ix_(*one.groups)], one.sigma)
+        if not one.is_of_cells:
+            continue
+        cells = NoisyMarginal(one.columns, one.counts[np.ix_(*one.groups)], one.sigma)
+        sums = grouped.get(one.columns)
+        if sums is not None and all(
+            np.array_equal(of, group_of(len(of), size))
+            for of, size in zip(sums.groups, sums.counts.shape, strict=True)
+        ):
+            cells = with_groups(cells, sums.counts, Coarse(sums.counts.shape, sums.sigma))
+        yield cells
 
 
 def _track(part: Clique, periods: Sequence[int], measured: Sequence[Components]) -> Track:
@@ -156,5 +185,5 @@ def _track(part: Clique, periods: Sequence[int], measured: Sequence[Components])
         periods=np.array([period for period, _ in known]),
         values=np.array([component.values for _, component in known]),
         variances=np.array([component.variance for _, component in known]),
-        scale=float(np.median([component.scale for _, component in known])),
+        scales=np.array([component.scale for _, component in known]),
     )

@@ -12,7 +12,7 @@ How.     A table is the sum of main effects and interactions (`components`), eac
          what is best known, wherever they are counted for more than is known of them. What such
          tables do not tell of a margin, a table of its own does.
 Limits.  Shares are carried, not counts, and noise in the number of records is not. Tables in groups
-         of cells, of bins for instance, are not carried.
+         of cells are carried only beside the table of the cells.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hallmark.mechanisms.arrays import Floats
+from hallmark.mechanisms.arrays import Counts, Floats
 from hallmark.mechanisms.domain.cliques import Clique
 from hallmark.mechanisms.earlier import EarlierPeriod
 from hallmark.mechanisms.inference.random_walk import Walk
@@ -54,6 +54,18 @@ class SmoothedTable:
         """Standard deviations of the changes' errors, shape (periods - 1,)."""
         differing = np.diff(np.eye(len(self.covariance)), axis=0)
         return np.asarray(np.sqrt(np.diag(differing @ self.covariance @ differing.T)))
+
+
+def common_groups(periods: Sequence[EarlierPeriod]) -> dict[int, Counts]:
+    """The group of every cell, of columns that all periods have measured with others in the same
+    groups of cells."""
+    first, *others = [period.groups for period in periods]
+    return {
+        column: of
+        for column, of in first.items()
+        if len(np.unique(of)) < len(of)
+        and all(column in one and np.array_equal(one[column], of) for one in others)
+    }
 
 
 def smoothed(periods: Sequence[EarlierPeriod], shape: Sequence[int]) -> Iterator[SmoothedTable]:

@@ -322,6 +322,25 @@ def cell_labels(codec: Codec) -> tuple[str, ...]:
     return (*labels, "null") if column.nulls else tuple(labels)
 
 
+def group_labels(codec: Codec, of: NDArray[np.int64]) -> tuple[str, ...]:
+    """Labels of groups of cells, for people: of neighbours in order from where to where, of others
+    the first two and how many there are besides.
+
+    Args:
+        of: group of every cell, from 0 on.
+    """
+    labels, found = cell_labels(codec), []
+    for group in range(int(of.max()) + 1):
+        first, *rest = [labels[cell] for cell in np.flatnonzero(of == group)]
+        if rest and codec.attribute.kind.ordered:
+            first = f"{first.split(' to ')[0]} to {rest[-1].split(' to ')[-1]}"
+        elif rest:
+            several = f", {rest[0]} and {len(rest) - 1} more"
+            first += several if rest[1:] else f" or {rest[0]}"
+        found.append(first)
+    return tuple(found)
+
+
 def multiples(steps: NDArray[Any], step: Fraction) -> NDArray[np.float64]:
     """The floats nearest to multiples of a step, which print without extra digits."""
     numerator = steps.astype(np.float64) * step.numerator  # exact, as is the denominator

@@ -17,7 +17,7 @@ from hallmark.mechanisms.domain.domain import Kind
 from hallmark.mechanisms.privacy.cells import CellMap, count_codes, marginal
 from hallmark.schemas.columns.columns import NumericColumn
 from hallmark.schemas.documents.audit_pairs import Matrix, Pairs, PairTable, Subgroup, Subgroups
-from hallmark.tasks.planning.coding import Codec, cell_labels
+from hallmark.tasks.planning.coding import Codec, cell_labels, group_labels
 
 MOST_GROUPS = 12  # that a column's cells are merged to
 _TABLES = 6  # of pairs that go together most
@@ -56,9 +56,7 @@ def merged(codec: Codec, counts: NDArray[np.int64]) -> Merged:
     if is_ordered(codec):
         size = -(-levels // MOST_GROUPS)
         of = np.arange(levels) // size
-        named = [
-            _span(labels[start : min(start + size, levels)]) for start in range(0, levels, size)
-        ]
+        named = list(group_labels(codec, of))
     elif levels > MOST_GROUPS:
         kept = np.sort(np.argsort(-counts[:levels], kind="stable")[: MOST_GROUPS - 1])
         of = np.full(levels, MOST_GROUPS - 1)
@@ -69,13 +67,6 @@ def merged(codec: Codec, counts: NDArray[np.int64]) -> Merged:
     if codec.attribute.has_null:
         of, named = np.append(of, len(named)), [*named, labels[-1]]
     return Merged(codec.name, of.astype(np.int64), tuple(named))
-
-
-def _span(labels: Sequence[str]) -> str:
-    """What several neighbouring cells hold together."""
-    if len(labels) == 1:
-        return labels[0]
-    return f"{labels[0].split(' to ')[0]} to {labels[-1].split(' to ')[-1]}"
 
 
 JointShares: TypeAlias = Mapping[tuple[int, int], Floats]

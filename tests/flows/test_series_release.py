@@ -115,6 +115,21 @@ def smoothed_by_everybody(place: Path) -> None:
         smooth(folders, confidence=1.5)
 
 
+def test_pairs_of_a_column_in_detail_are_smoothed_in_its_cells(tmp_path: Path) -> None:
+    account(Presence(length="year", most=1))
+    sections = example.some_columns("age", "region")
+    sections["columns"]["age"]["detail"] = 10
+    for year in ("2024", "2025"):
+        sound(release(about(tmp_path, year, **sections)))
+    found = smooth([tmp_path / f"out/homes-{year}" for year in ("2024", "2025")]).frame
+    pair = found[found["columns"] == "age x region"]
+    regions = ("north", "south", "east")
+    cells = {f"{low} to {low + 9} x {region}" for low in range(0, 100, 10) for region in regions}
+    assert set(pair["cell"]) == cells
+    np.testing.assert_allclose(pair.groupby("period")["share"].sum(), 1)
+    assert found[found["columns"] == "age"]["cell"].nunique() > 10
+
+
 def test_a_revision_takes_the_place_of_what_it_revises(tmp_path: Path) -> None:
     account(Presence(length="year", most=1))
     release(about(tmp_path, "2024"))

@@ -23,7 +23,7 @@ def point(step: float, chance: float, last: float = 0.0) -> int:
 
 def walk(track: Track, at: int, breaks: Breaks | None = None) -> Walk:
     """A walk whose step is known."""
-    certain = np.zeros(len(GRID.even))
+    certain = np.zeros(len(GRID.steps))
     certain[at] = 1.0
     return Walk(track, breaks or Breaks.none(len(track.periods)), certain)
 
@@ -50,7 +50,7 @@ def drawn(
             steps[at] += far * rng.choice([-1.0, 1.0], size=coordinates)
         truth = steps.cumsum(axis=0)
         noisy = truth + rng.normal(size=truth.shape)
-        tracks.append(Track(np.arange(periods), noisy, np.ones(periods), 1.0))
+        tracks.append(Track(np.arange(periods), noisy, np.ones(periods), np.ones(periods)))
         truths.append(truth)
     return tracks, truths
 
@@ -59,25 +59,24 @@ UNEVEN = Track(
     np.array([0, 1, 4, 5, 6]),
     np.random.default_rng(0).normal(size=(5, 3)),
     np.array([1.0, 2.0, 0.5, 1.0, 3.0]),
-    1.0,
+    np.array([1.0, 0.5, 2.0, 1.0, 4.0]),
 )
 BROKEN = Breaks(np.array([0.0, 100.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 10.0, 0.0]))
-POINTS = [point(0.1, 0.3), point(1.0, 0.1), point(0.01, 3.0), point(10.0, 1.0, 30.0)]
+POINTS = [point(0.1, 0.25), point(1.0, 0.12), point(0.01, 4.0), point(10.0, 1.0, 30.0)]
 
 
 def dense(track: Track, at: int, breaks: Breaks, *, seen: int) -> tuple[Joint, Floats]:
     """Estimates by conditioning a dense normal law on the first periods; and the law of differences
     between what was measured."""
-    scale, times = track.scale, track.periods
-    steps = scale * (GRID.steps[at] * np.diff(times) + breaks.steps)
-    steps[-1] += scale * GRID.last[at]
+    steps = GRID.steps[at] * np.diff(track.periods) + breaks.steps
+    steps[-1] += GRID.last[at]
     moved = np.concatenate([[DIFFUSE], steps]).cumsum()
     level = np.minimum(moved[:, None], moved)
-    tables = level + np.diag(scale * (GRID.chance[at] + breaks.periods))
+    tables = level + np.diag(track.scales * GRID.chance[at] + breaks.periods)
     measured = tables + np.diag(track.variances)
     weights = tables[:, :seen] @ np.linalg.inv(measured[:seen, :seen])
     covariance = tables - weights @ tables[:seen]
-    differing = np.diff(np.eye(len(times)), axis=0)
+    differing = np.diff(np.eye(len(track.periods)), axis=0)
     return Joint(weights, covariance), differing @ measured @ differing.T
 
 
@@ -108,8 +107,8 @@ def test_the_evidence_is_the_density_of_the_differences(breaks: Breaks):
 
 @pytest.mark.parametrize("ratio", [0.1, 1.0])
 def test_a_long_walk_has_the_variance_of_the_kalman_filter(ratio: float):
-    track = Track(np.arange(80), np.zeros((80, 1)), np.ones(80), 1.0)
-    chance = 0.3
+    track = Track(np.arange(80), np.zeros((80, 1)), np.ones(80), np.ones(80))
+    chance = 0.25
     noise = 1 + chance  # of the level
     ahead = ratio / 2 + (ratio**2 / 4 + ratio * noise) ** 0.5
     level, kept = ahead * noise / (ahead + noise), chance / noise
@@ -188,7 +187,7 @@ def test_one_jump_in_the_last_period_is_told():
 
 
 def test_a_component_of_one_period_is_what_was_measured():
-    (one,) = walks([Track(np.array([3]), np.array([[1.0, 2.0]]), np.array([4.0]), 1.0)])
+    (one,) = walks([Track(np.array([3]), np.array([[1.0, 2.0]]), np.array([4.0]), np.ones(1))])
     np.testing.assert_allclose(one.smoothed.weights, [[1.0]])
     np.testing.assert_allclose(one.smoothed.covariance, [[4.0]])
 
@@ -197,6 +196,31 @@ def test_few_components_lean_on_what_is_told_of_all():
     """Two periods of one coordinate say little of a step; forty others say that it is small."""
     rng = np.random.default_rng(11)
     many, _ = drawn(rng, 0.01, components=40, coordinates=8)
-    short = Track(np.arange(2), np.array([[0.0], [3.0]]), np.ones(2), 1.0)
+    short = Track(np.arange(2), np.array([[0.0], [3.0]]), np.ones(2), np.ones(2))
     alone, among = walks([short])[0], walks([*many, short])[-1]
     assert among.probabilities @ GRID.steps < alone.probabilities @ GRID.steps / 2
+
+
+def test_chance_that_noise_hides_in_each_component_is_told_by_all():
+    """Tables that differ by chance alone, under thirty times as much noise."""
+    rng = np.random.default_rng(12)
+    noise, held = 30.0, []
+    tracks, truths = [], []
+    for _ in range(120):
+        truth = 50 * rng.normal(size=8) + rng.normal(size=(10, 8))
+        noisy = truth + noise**0.5 * rng.normal(size=truth.shape)
+        tracks.append(Track(np.arange(10), noisy, np.full(10, noise), np.ones(10)))
+        truths.append(truth)
+    for one, truth in zip(walks(tracks), truths, strict=True):
+        moved, variance = change(one.smoothed, one.track.values, truth)
+        held.append(np.abs(moved) < 1.96 * variance**0.5)
+    assert 0.92 < np.mean(held) < 0.98
+
+
+def test_a_break_of_many_is_believed_to_those_that_show_it_less():
+    rng = np.random.default_rng(13)
+    many, _ = drawn(rng, 0.01, components=12, coordinates=2, jumps=[(5, 6)])
+    (alone,), _ = drawn(rng, 0.01, components=1, coordinates=2, jumps=[(5, 1.5)])
+    steady, _ = drawn(rng, 0.01, components=12, coordinates=2)
+    assert walks([*steady, alone])[-1].broken == ()
+    assert walks([*many, alone])[-1].broken == (5,)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hallmark.mechanisms.earlier import EarlierPeriod, EarlierTable
-from hallmark.mechanisms.marginals.smoothing import SmoothedTable, smoothed
+from hallmark.mechanisms.marginals.smoothing import SmoothedTable, common_groups, smoothed
 from tests.mechanisms.marginals.test_foretelling import (
     OF_SEVERAL,
     RECORDS,
@@ -84,3 +84,22 @@ def test_a_single_table_of_two_periods():
     (found,) = smoothed(periods, (2,))
     assert found.shares.shape == (2, 2)
     assert (found.change_deviations <= 2**0.5 * 0.02).all()
+
+
+def in_groups(number: int, thirds: int = 3) -> EarlierPeriod:
+    """A column of six codes by itself, and by thirds of them with one of two codes."""
+    rng = np.random.default_rng(number)
+    own = EarlierTable((0,), (np.arange(6),), 10 + rng.normal(size=6), 1.0)
+    groups = np.minimum(np.arange(6) // 2, thirds - 1), np.arange(2)
+    pair = EarlierTable((0, 1), groups, 10 + rng.normal(size=(thirds, 2)), 1.0)
+    return EarlierPeriod(number, (own, pair), 60.0)
+
+
+def test_columns_in_groups_are_smoothed_in_them_where_all_periods_have_the_same():
+    periods = [in_groups(n) for n in range(3)]
+    groups = common_groups(periods)
+    assert {column: of.tolist() for column, of in groups.items()} == {0: [0, 0, 1, 1, 2, 2]}
+    pairs = list(smoothed([p.on_bins(groups) for p in periods], (3, 2)))
+    assert {one.columns: one.shares.shape for one in pairs}[0, 1] == (3, 3, 2)
+    assert {one.columns for one in smoothed(periods, (6, 2))} == {(0,)}
+    assert common_groups([*periods, in_groups(3, thirds=2)]) == {}

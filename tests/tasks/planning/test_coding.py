@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from hallmark.mechanisms.domain.domain import Kind
 from hallmark.schemas.columns.columns import Column
-from hallmark.tasks.planning.coding import Codec, TableCodec, codec_of
+from hallmark.tasks.planning.coding import Codec, TableCodec, codec_of, group_labels
 
 PUBLIC = {"kind": "public", "reference": "codebook"}
 AGE = {"type": "numeric", "integer": True, "minimum": 0, "maximum": 99, "cell_width": 5}
@@ -140,3 +140,21 @@ def test_positions_are_cell_centres_on_the_scale_of_the_interval() -> None:
     attribute = codec(INCOME).attribute
     assert attribute.positions.tolist() == [0.125, 0.375, 0.625, 0.875]
     assert attribute.scale == 10
+
+
+@pytest.mark.parametrize(
+    ("fields", "of", "labels"),
+    [
+        (AGE, [0] * 4 + [1] + [2] * 15 + [3], ("0 to 19", "20 to 24", "25 to 99", "null")),
+        (SEX, [0, 0, 1], ("male or female", "null")),
+        (
+            {"type": "nominal", "categories": {"1": "a", "2": "b", "3": "c", "4": "d"}},
+            [0, 1, 0, 0, 2],
+            ("a, c and 1 more", "b", "null"),
+        ),
+    ],
+)
+def test_groups_of_cells_have_labels(
+    fields: dict[str, object], of: list[int], labels: tuple[str, ...]
+) -> None:
+    assert group_labels(codec(fields), np.array(of)) == labels
