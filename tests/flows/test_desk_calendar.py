@@ -159,7 +159,7 @@ def test_a_server_that_does_not_answer_leaves_everything_as_it_was(
 
     monkeypatch.setattr(calendar, "deploy_calendar", silent)
     code, said = say(client, day="6")
-    assert (code, "the orchestrator does not answer (ConnectionError)" in said) == (409, True)
+    assert (code, "the orchestrator does not answer (ConnectionError)" in said) == (503, True)
     assert "inner" not in said
     assert recurring_calendar("visits").read_text() == before
 

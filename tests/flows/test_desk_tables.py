@@ -487,7 +487,7 @@ def test_a_check_runs_on_its_own_order_and_ends_alike(
 
 def test_what_cannot_be_started_was_not_ordered(checkable: Person):
     refused = checkable.post("/specs/enquete/validate")
-    assert refused.status_code == 409
+    assert refused.status_code == 503
     assert "without an orchestrator" in refused.text
     assert "which has not ended" not in checkable.get("/specs/enquete").text
 
