@@ -1,8 +1,8 @@
 """Files that people upload: brought, looked at by whoever brought them, replaced and taken away.
 
 What a file holds is shown to the person who uploaded it, who has it anyway, and to nobody else; no
-program and no log gets it, and its first rows are kept beside it in the home folder alone. What its bytes suggest of its form is proposed to that person; what
-they confirm is what a spec says of it.
+program and no log gets it, and its first rows are kept beside it in the home folder alone. What its
+bytes suggest of its form is proposed to that person; what they confirm is what a spec says of it.
 """
 
 import os

@@ -124,7 +124,9 @@ class Blue:
                 constant = constant - (one.by_codes.T @ w).mean(axis=0)
         return Weights(
             tuple(table for one in seen for table in one.tables),
-            tuple(w for one, of_all in zip(seen, by_table, strict=True) for w in one.shares(of_all)),
+            tuple(
+                w for one, of_all in zip(seen, by_table, strict=True) for w in one.shares(of_all)
+            ),
             constant,
         )
 
@@ -302,24 +304,29 @@ class _System:
         residual, gradient = target, self._adjoint(target)
         scaled, direction = [np.zeros_like(z) for z in gradient], gradient
         size = start = _sum_of_squares(gradient)
-        smallest = np.full_like(goal, np.inf)  # it grows by rounding alone, where none is left
+        rest, smallest = goal, np.full_like(goal, np.inf)
         for _ in range(_MOST_STEPS):
-            left = (_norm2(residual) > _TOLERANCE**2 * goal) & (size > _TOLERANCE**4 * start)
+            left = (rest > _TOLERANCE**2 * goal) & (size > _TOLERANCE**4 * start)
             if not left.any():
                 break
             image = self._forward(direction)
             curvature = _norm2(image)
-            moves = left & (curvature > 0) & (_norm2(residual) <= smallest)
+            # It grows by rounding alone, where none is left.
+            moves = left & (curvature > 0) & (rest <= smallest)
             if not moves.any():
                 break
-            smallest = _norm2(residual)
+            smallest = rest
             step = np.where(moves, size / np.where(moves, curvature, 1.0), 0.0)
-            scaled = [z + step * p for z, p in zip(scaled, direction, strict=True)]
-            residual = {part: residual[part] - step * image[part] for part in residual}
-            gradient = self._adjoint(residual)
+            for z, p in zip(scaled, direction, strict=True):
+                z += step * p
+            for part, values in residual.items():
+                values -= step * image[part]
+            rest, gradient = _norm2(residual), self._adjoint(residual)
             before, size = size, _sum_of_squares(gradient)
             turn = np.where(moves, size / np.where(moves, before, 1.0), 0.0)
-            direction = [g + turn * p for g, p in zip(gradient, direction, strict=True)]
+            for g, p in zip(gradient, direction, strict=True):
+                p *= turn
+                p += g
         missing = {
             part: float((_norm2({part: values}) / np.where(goal > 0, goal, 1.0)).max())
             for part, values in residual.items()

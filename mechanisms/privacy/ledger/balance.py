@@ -255,7 +255,9 @@ class Balance:
         self._refuse_wrong_rho(terms)
         standing = self._standing
         if refitted is not None and (standing is None or refitted.order != standing.order):
-            raise AccountRefused(f"account {self._account!r}: the order of its filter cannot change")
+            raise AccountRefused(
+                f"account {self._account!r}: the order of its filter cannot change"
+            )
         if not self._covers(terms, refitted or standing):
             composed = "" if standing is None else f", epsilon {self.composed:.4g} by zCDP"
             taken = f"{shown(added([self.spent, self.reserved]))} is spent or reserved{composed}"
@@ -273,16 +275,20 @@ class Balance:
         """Take another plan of the series: the rho that periods have, by their names.
 
         Raises:
-            AccountRefused: the account keeps no series; the cap does not cover the plan together with
-                what is taken; or a name is none of the series' periods.
+            AccountRefused: the account keeps no series; the cap does not cover the plan together
+                with what is taken; or a name is none of the series' periods.
         """
         presence, cap = self.terms.presence, self.terms.rho_cap
         if presence is None or cap is None:
-            raise AccountRefused(f"account {self._account!r} keeps no series, so nothing is planned")
+            raise AccountRefused(
+                f"account {self._account!r} keeps no series, so nothing is planned"
+            )
         for name in planned:
             self._refuse_other_period(presence, name)
         if any(rho <= 0 for rho in planned.values()):
-            raise AccountRefused(f"account {self._account!r}: a period has some rho, or is left out")
+            raise AccountRefused(
+                f"account {self._account!r}: a period has some rho, or is left out"
+            )
         promised = presence.heaviest(_numbered(_larger(self.by_period, planned)))
         if promised > cap:
             raise AccountRefused(

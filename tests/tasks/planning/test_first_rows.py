@@ -125,9 +125,7 @@ def test_no_row_outlives_its_file(deed: str, place: Place, home: Path, reads):
     assert holding(home) == []
 
 
-def test_no_row_outlives_a_file_that_was_taken_away_past_the_desk(
-    place: Place, home: Path, reads
-):
+def test_no_row_outlives_a_file_that_was_taken_away_past_the_desk(place: Place, home: Path, reads):
     first_rows(place, None)
     place.file.unlink()
     other = Place("public", "other.csv")
