@@ -107,7 +107,7 @@ def start(
     except Exception as error:  # of the client: many kinds, whose messages name addresses
         raise EngineMissing(
             f"the orchestrator did not take the run ({type(error).__name__}); nothing was started. "
-            "See hallmark doctor"
+            "Try again, or ask whoever runs the installation, to whom hallmark doctor says why"
         ) from None
     return str(run.name)
 
@@ -116,11 +116,10 @@ def stop(release: str) -> int:
     """Ask all runs of a release that are under way to end; returns how many.
 
     Raises:
-        EngineMissing: there is no server.
+        EngineMissing: there is no server, or it does not answer.
     """
-    _need_server()
     asked = 0
-    with get_client(sync_client=True) as client:
+    with answering(), get_client(sync_client=True) as client:
         for run in client.read_flow_runs(flow_run_filter=_of(release)):
             if run.state_type not in _UNDER_WAY:
                 continue
@@ -216,7 +215,9 @@ def answering() -> Iterator[None]:
         raise
     except Exception as error:  # of the client: many kinds, whose messages name addresses
         raise EngineMissing(
-            f"the orchestrator does not answer ({type(error).__name__}); see hallmark doctor"
+            f"the orchestrator does not answer ({type(error).__name__}), so no run can be started, "
+            "stopped or scheduled now; all else goes on. Try again, or ask whoever runs the "
+            "installation, to whom hallmark doctor says why"
         ) from None
 
 

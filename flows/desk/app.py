@@ -38,6 +38,8 @@ from hallmark.flows.desk import (
 from hallmark.flows.desk.entrance import Entrance, genuine
 from hallmark.flows.desk.pages import message
 from hallmark.flows.desk.visitor import logged_in
+from hallmark.flows.engine import EngineMissing
+from hallmark.mechanisms.privacy.ledger.errors import AccountRefused, BudgetRefused
 from hallmark.mechanisms.privacy.ledger.ledger import LedgerError
 from hallmark.schemas.given_dictionary import DictionaryError
 from hallmark.schemas.loading import SpecError
@@ -112,11 +114,14 @@ def metrics(request: Request) -> Response:
 @desk.exception_handler(LedgerError)
 @desk.exception_handler(HistoryBroken)
 @desk.exception_handler(SpecError)  # of the profile or a calendar
+@desk.exception_handler(EngineMissing)
 def _out_of_order(request: Request, error: Exception) -> Response:
     return message(request, 503, str(error))
 
 
 @desk.exception_handler(SafeError)
+@desk.exception_handler(AccountRefused)
+@desk.exception_handler(BudgetRefused)
 @desk.exception_handler(DictionaryError)
 @desk.exception_handler(SkeletonError)
 def _not_possible(request: Request, error: Exception) -> Response:

@@ -45,7 +45,7 @@ from hallmark.tasks.people.rights import Right
 from hallmark.tasks.planning.confined import refuse_beyond
 from hallmark.tasks.planning.looks import allow_more, looks_at_table_of, refuse_used_up
 from hallmark.tasks.planning.places import ordered_spec, specs_folder, tables_folder
-from hallmark.tasks.planning.uploads import ordering_from
+from hallmark.tasks.planning.uploads import unchanging
 from hallmark.tasks.releases import (
     STATES,
     ReleaseState,
@@ -205,7 +205,7 @@ def start(
     ):
         start_of_sources = spec.parent if folder is None else Path(folder)
         refuse_used_up(load_spec(spec, start_of_sources), start_of_sources)
-        with ordering_from(), ordering(release, visitor.person.login, moment) as number:
+        with unchanging(), ordering(release, visitor.person.login, moment) as number:
             engine.start(
                 engine.RELEASE if file is None else engine.CERTIFY,
                 parameters | {"order": number} | ({} if file is None else {"file": file}),

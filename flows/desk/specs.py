@@ -44,7 +44,7 @@ from hallmark.tasks.planning.places import checked_spec, specs_folder, tables_fo
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.requested import PlanRefused
-from hallmark.tasks.planning.uploads import Place, ordering_from, places
+from hallmark.tasks.planning.uploads import Place, places, unchanging
 from hallmark.tasks.releases import release_of
 
 router = APIRouter()
@@ -237,7 +237,7 @@ def validate(request: Request, name: str) -> Response:
             refuse_beyond(draft)
             spec = prepared_draft(draft).spec
         refuse_used_up(spec, tables_folder())
-        with ordering_from(), ordering_check(spec.release, visitor.person.login) as order:
+        with unchanging(), ordering_check(spec.release, visitor.person.login) as order:
             engine.start(
                 engine.VALIDATION,
                 {"spec": str(copy), "folder": str(tables_folder()), "order": order},

@@ -1,16 +1,16 @@
 """Files that people upload: brought, looked at by whoever brought them, replaced and taken away.
 
 What a file holds is shown to the person who uploaded it, who has it anyway, and to nobody else; no
-program, log or cache gets it. What its bytes suggest of its form is proposed to that person; what
-they confirm is what a spec says of it.
+program and no log gets it, and its first rows are kept beside it in the home folder alone. What its
+bytes suggest of its form is proposed to that person; what they confirm is what a spec says of it.
 """
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Form, HTTPException, Request, Response, UploadFile
 from fastapi.responses import RedirectResponse
@@ -29,6 +29,7 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.installation.workspace import whole
 from hallmark.tasks.people.actions import doing, record
+from hallmark.tasks.planning.first_rows import first_rows
 from hallmark.tasks.planning.places import specs_folder
 from hallmark.tasks.planning.skeletons import DICTIONARIES
 from hallmark.tasks.planning.uploads import (
@@ -45,6 +46,9 @@ from hallmark.tasks.planning.uploads import (
 from hallmark.tasks.sources.form import DATE_FORMATS, DELIMITERS
 from hallmark.tasks.sources.look import LookRefused, look
 from hallmark.tasks.table_users import drafts_naming, refuse_used, uses
+
+if TYPE_CHECKING:
+    from hallmark.tasks.sources.beginning import Look
 
 router = APIRouter()
 ENDINGS = (".csv", ".csv.gz", *(f".{suffix}" for suffix in FORMATS_BY_SUFFIX if suffix != "csv"))
@@ -74,7 +78,7 @@ def upload(
 def table_page(request: Request, kind: str, name: str) -> Response:
     """A file: who brought it, how it is written, and what depends on it."""
     place = _existing(kind, name)
-    return _page(request, place, _form_of(place))
+    return _page(request, place, _form_of(place), first_rows)
 
 
 @router.post("/tables/{kind}/{name}/look")
@@ -82,7 +86,7 @@ def look_again(request: Request, kind: str, name: str, sent: Sent) -> Response:
     """Show the first rows as they are if the file is written so; nothing is kept."""
     place = _existing(kind, name)
     _refuse_others(logged_in(request), place)
-    return _page(request, place, _typed(place, sent))
+    return _page(request, place, _typed(place, sent), lambda one, form: look(one.file, form))
 
 
 @router.post("/tables/{kind}/{name}/form")
@@ -148,13 +152,18 @@ def not_public(request: Request, kind: str, name: str) -> Response:
     return _to(there)
 
 
-def _page(request: Request, place: Place, form: Mapping[str, Any] | None) -> Response:
+def _page(
+    request: Request,
+    place: Place,
+    form: Mapping[str, Any] | None,
+    looked: Callable[[Place, Mapping[str, Any] | None], "Look"],
+) -> Response:
     visitor, known, refusal, seen = logged_in(request), place.upload, "", None
     is_own = _is_of(visitor, place)
     if is_own and place.is_table:
         record(visitor.actor, "opened", place.source, file="first rows")
         try:
-            seen = look(place.file, form)
+            seen = looked(place, form)
         except LookRefused as error:
             refusal = str(error)
     return page(

@@ -11,23 +11,26 @@ How.     z = sigma W is the solution of least norm of L z = Q, where L takes ans
          the range of L'. Components are scaled by what their precision would be if every table had
          a count for every combination of codes; where all have, L L' is the identity and the first
          step is exact: the closed form of ResidualPlanner. Tables of groups or of differences
-         couple the components of their columns, and take some steps more.
+         couple the components of their columns, and take some steps more. Tables that count the
+         same, such as margins of several, have one set of weights, which they share out by their
+         precision.
 Source.  Xiao, He, Zhang, Kifer (2023), arXiv:2305.08175, for the residual spaces; Hestenes, Stiefel
          (1952) for conjugate gradients.
 Oracle.  tests/mechanisms/inference/test_blue.py: generalised least squares with dense matrices.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 import numpy as np
+from scipy import sparse
 
 from hallmark.mechanisms.arrays import Floats
 from hallmark.mechanisms.domain.cliques import Clique, downward_closure
 from hallmark.mechanisms.inference.measured import MeasuredTable
-from hallmark.mechanisms.inference.spaces import Components, centred, split, spread
+from hallmark.mechanisms.inference.spaces import Components, centred, split
 
 _TOLERANCE = 1e-11  # of the residual, relative to the query
 _UNMEASURED = 1e-7  # a residual above this cannot be estimated
@@ -82,7 +85,7 @@ class Blue:
 
     def __init__(self, tables: Sequence[MeasuredTable], *, total_is_public: bool) -> None:
         """Take tables whose columns have few enough combinations of codes to be written out."""
-        self._seen = tuple(_Seen(table) for table in tables)
+        self._seen = tuple(_Seen(of) for of in _alike(tables))
         self._total_is_public = total_is_public
 
     def weights(self, queries: Sequence[LinearQuery]) -> Weights:
@@ -102,7 +105,7 @@ class Blue:
         seen = [one.within(coupled) for one in self._seen if coupled & one.own]
         system = _System(tuple(seen), scales)
         shapes = {part: self._shape(part) for part in coupled}
-        numbers = sum(one.table.by_codes.shape[1] for one in seen)
+        numbers = sum(one.cells for one in seen)
         numbers += sum(prod(shape) for shape in shapes.values())
         at_once = max(1, _AT_ONCE // max(1, numbers))
         by_batch = []
@@ -118,8 +121,14 @@ class Blue:
         if self._total_is_public:
             # The tables' own estimate of the total is left out, and replaced by the public one.
             for one, w in zip(seen, by_table, strict=True):
-                constant = constant - (one.table.by_codes.T @ w).mean(axis=0)
-        return Weights(tuple(one.table for one in seen), by_table, constant)
+                constant = constant - (one.by_codes.T @ w).mean(axis=0)
+        return Weights(
+            tuple(table for one in seen for table in one.tables),
+            tuple(
+                w for one, of_all in zip(seen, by_table, strict=True) for w in one.shares(of_all)
+            ),
+            constant,
+        )
 
     def _components(self, queries: Sequence[LinearQuery]) -> tuple[dict[Clique, Floats], Floats]:
         """Components of all queries, without those that are 0; and multiples of a public total."""
@@ -155,7 +164,7 @@ class Blue:
             return True
         values = asked[part]
         for axis, column in enumerate(part):
-            tables = [one.table.tables[one.columns.index(column)] for one in holders]
+            tables = [one.tables[0].tables[one.columns.index(column)] for one in holders]
             _, firsts, classes = np.unique(
                 np.stack(tables), axis=1, return_index=True, return_inverse=True
             )
@@ -179,22 +188,47 @@ class Blue:
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """A table, and the components that it tells of."""
+    """Tables that count the same, and the components that they tell of."""
 
-    table: MeasuredTable
+    tables: tuple[MeasuredTable, ...]
     only: frozenset[Clique] | None = None
 
     def within(self, components: "set[Clique]") -> "_Seen":
         """The same with only some of its components."""
         return replace(self, only=frozenset(self.own & components))
 
-    @property
+    @cached_property
     def columns(self) -> Clique:
-        return self.table.columns
+        return self.tables[0].columns
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
-        return self.table.shape
+        return self.tables[0].shape
+
+    @cached_property
+    def cells(self) -> int:
+        """Combinations of codes."""
+        return prod(self.shape)
+
+    @cached_property
+    def by_codes(self) -> sparse.csr_array:
+        """As of each of the tables."""
+        return self.tables[0].by_codes
+
+    @cached_property
+    def _of_codes(self) -> sparse.csc_array:
+        return self.by_codes.T  # which makes a new array each time
+
+    @cached_property
+    def sigma(self) -> float:
+        """Standard deviation of the noise in an answer, if each is the best mean of all tables."""
+        sigmas = [one.sigma for one in self.tables]
+        return sigmas[0] if len(sigmas) == 1 else sum(sigma**-2 for sigma in sigmas) ** -0.5
+
+    def shares(self, weights: Floats) -> Iterator[Floats]:
+        """The weights of each table's answers, of those of their best mean."""
+        for one in self.tables:
+            yield weights if len(self.tables) == 1 else weights * (self.sigma / one.sigma) ** 2
 
     @cached_property
     def own(self) -> frozenset[Clique]:
@@ -204,7 +238,7 @@ class _Seen:
     @cached_property
     def is_complete(self) -> bool:
         """Whether every combination of codes is counted, by itself."""
-        matrix = self.table.by_codes
+        matrix = self.by_codes
         square = matrix.shape[0] == matrix.shape[1] == matrix.nnz
         return bool(
             square and (matrix.data == 1).all() and (np.bincount(matrix.indices) == 1).all()
@@ -213,26 +247,43 @@ class _Seen:
     def components(self, scaled: Floats) -> dict[Clique, Floats]:
         """The function of codes that weights `scaled / sigma` of the answers, shape (answers,
         queries), come to."""
-        values = self.table.by_codes.T @ (scaled / self.table.sigma)
+        values = self._of_codes @ (scaled / self.sigma)
         of_all = split(values.reshape(*self.shape, -1), self.columns)
         return {part: of_all[part] for part in self.own}
 
     def adjoint(self, components: Components) -> Floats:
         """The transpose of `components`; of components with mean 0 along every column."""
-        cells, queries = prod(self.shape), 0
         values: Floats = np.zeros(())
-        for part in self.own:
+        for part, shape, share in self._spread:
             component = components[part]
-            queries = component.shape[-1]
-            share = prod(component.shape[:-1]) / cells
-            values = values + share * spread(component, part, self.columns)
-        values = np.broadcast_to(values, (*self.shape, queries)).reshape(cells, queries)
-        return np.asarray(self.table.by_codes @ values) / self.table.sigma
+            values = values + share * component.reshape(*shape, component.shape[-1])
+        values = np.broadcast_to(values, (*self.shape, values.shape[-1]))
+        return np.asarray(self.by_codes @ values.reshape(self.cells, -1)) / self.sigma
+
+    @cached_property
+    def _spread(self) -> Sequence[tuple[Clique, tuple[int, ...], float]]:
+        """Of each component: its shape as a function of all columns, with axes of length 1 for
+        those that it does not depend on, and the share of all combinations that it tells apart."""
+        found = []
+        for part in self.own:
+            axes = zip(self.columns, self.shape, strict=True)
+            shape = tuple(k if column in part else 1 for column, k in axes)
+            found.append((part, shape, prod(shape) / self.cells))
+        return found
 
     def precision(self, part: Clique) -> float:
         """A component's precision if every combination of codes were counted by itself."""
         others = (k for c, k in zip(self.columns, self.shape, strict=True) if c not in part)
-        return 1 / (self.table.sigma**2 * prod(others))
+        return 1 / (self.sigma**2 * prod(others))
+
+
+def _alike(tables: Sequence[MeasuredTable]) -> Iterator[tuple[MeasuredTable, ...]]:
+    """The tables, those together that count the same, in the order of the first of each."""
+    groups: dict[tuple[str, bytes, bytes], list[MeasuredTable]] = {}
+    for one in tables:
+        counted = one.sums.entry.tobytes(), one.sums.weight.tobytes()
+        groups.setdefault((one.cells.digest, *counted), []).append(one)
+    return map(tuple, groups.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,31 +304,36 @@ class _System:
         residual, gradient = target, self._adjoint(target)
         scaled, direction = [np.zeros_like(z) for z in gradient], gradient
         size = start = _sum_of_squares(gradient)
-        smallest = np.full_like(goal, np.inf)  # it grows by rounding alone, where none is left
+        rest, smallest = goal, np.full_like(goal, np.inf)
         for _ in range(_MOST_STEPS):
-            left = (_norm2(residual) > _TOLERANCE**2 * goal) & (size > _TOLERANCE**4 * start)
+            left = (rest > _TOLERANCE**2 * goal) & (size > _TOLERANCE**4 * start)
             if not left.any():
                 break
             image = self._forward(direction)
             curvature = _norm2(image)
-            moves = left & (curvature > 0) & (_norm2(residual) <= smallest)
+            # It grows by rounding alone, where none is left.
+            moves = left & (curvature > 0) & (rest <= smallest)
             if not moves.any():
                 break
-            smallest = _norm2(residual)
+            smallest = rest
             step = np.where(moves, size / np.where(moves, curvature, 1.0), 0.0)
-            scaled = [z + step * p for z, p in zip(scaled, direction, strict=True)]
-            residual = {part: residual[part] - step * image[part] for part in residual}
-            gradient = self._adjoint(residual)
+            for z, p in zip(scaled, direction, strict=True):
+                z += step * p
+            for part, values in residual.items():
+                values -= step * image[part]
+            rest, gradient = _norm2(residual), self._adjoint(residual)
             before, size = size, _sum_of_squares(gradient)
             turn = np.where(moves, size / np.where(moves, before, 1.0), 0.0)
-            direction = [g + turn * p for g, p in zip(gradient, direction, strict=True)]
+            for g, p in zip(gradient, direction, strict=True):
+                p *= turn
+                p += g
         missing = {
             part: float((_norm2({part: values}) / np.where(goal > 0, goal, 1.0)).max())
             for part, values in residual.items()
         }
         if max(missing.values()) > _UNMEASURED**2:
             raise NotMeasured([part for part, rest in missing.items() if rest > _UNMEASURED**2])
-        return tuple(z / one.table.sigma for z, one in zip(scaled, self.seen, strict=True))
+        return tuple(z / one.sigma for z, one in zip(scaled, self.seen, strict=True))
 
     def _adjoint(self, components: Components) -> list[Floats]:
         scaled = {part: self.scales[part] * centred(u) for part, u in components.items()}

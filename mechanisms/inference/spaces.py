@@ -27,21 +27,20 @@ def split(values: Floats, columns: Clique) -> dict[Clique, Floats]:
         # The next column's axis follows those of the columns already kept.
         split_: dict[Clique, Floats] = {}
         for kept, part in halves.items():
-            mean = part.mean(axis=len(kept))
-            split_[kept] = mean
-            split_[(*kept, column)] = part - np.expand_dims(mean, len(kept))
+            mean = _mean(part, len(kept))
+            split_[kept] = mean.reshape(*part.shape[: len(kept)], *part.shape[len(kept) + 1 :])
+            split_[(*kept, column)] = part - mean
         halves = split_
     return halves
-
-
-def spread(component: Floats, part: Clique, columns: Clique) -> Floats:
-    """A component of `part` as a function of `columns`, with axes of length 1 for other columns."""
-    axes = tuple(axis for axis, column in enumerate(columns) if column not in part)
-    return np.expand_dims(component, axes)
 
 
 def centred(component: Floats) -> Floats:
     """The component with mean 0 along every axis but the last."""
     for axis in range(component.ndim - 1):
-        component = component - component.mean(axis=axis, keepdims=True)
+        component = component - _mean(component, axis)
     return component
+
+
+def _mean(values: Floats, axis: int) -> Floats:
+    """The mean along an axis, which is kept; `np.mean` takes longer than such an array does."""
+    return np.asarray(np.add.reduce(values, axis=axis, keepdims=True) / values.shape[axis])

@@ -155,21 +155,34 @@ def _moves(composition: tuple[Event, ...]) -> Counter[Fraction]:
 
 def _pessimistic(composition: tuple[Event, ...], mesh: float) -> Iterator[_Distribution]:
     for sigma2, moves in _moves(composition).items():
-        yield (
-            _pld()
-            .from_discrete_gaussian_mechanism(
-                sqrt_below(sigma2),
-                sensitivity=1,
-                value_discretization_interval=mesh,
-                use_connect_dots=True,
-            )
-            .self_compose(moves)
-        )
+        yield _gaussian(sqrt_below(sigma2), mesh).self_compose(moves)
     for epsilon, times in _responses(composition).items():
         steps = ceil(float_above(epsilon) / mesh)
         yield _response(steps, mesh, pessimistic=True).self_compose(times)
     for epsilon, times in _choices(composition).items():
         yield _choice(float_above(epsilon), mesh).self_compose(times)
+
+
+def _gaussian(sigma: float, mesh: float) -> _Distribution:
+    """Loss distribution of the pair (N, N + 1) of discrete Gaussians.
+
+    What dp-accounting's `from_discrete_gaussian_mechanism(..., use_connect_dots=True)` gives, to
+    the last bit; that loops in Python over the noise and over the grid.
+    """
+    from dp_accounting.pld import pld_pmf, privacy_loss_mechanism
+
+    law = privacy_loss_mechanism.DiscreteGaussianPrivacyLoss(sigma, sensitivity=1)
+    ends = law.connect_dots_bounds()
+    noise = np.arange(ends.upper_x, ends.lower_x - 1, -1)
+    losses = (-0.5 - noise) / sigma**2 / mesh
+    steps = np.union1d(np.floor(losses), np.ceil(losses)).astype(np.int64)
+    epsilons = steps * mesh
+    # The loss is at least epsilon where the noise is at most `most`.
+    most = np.floor(np.clip(-0.5 - epsilons * sigma**2, ends.lower_x - 1, ends.upper_x))
+    beyond = law.mu_upper_cdf(most) - np.exp(epsilons + law.mu_lower_log_cdf(most))
+    return _pld().PrivacyLossDistribution(
+        pld_pmf.create_pmf_pessimistic_connect_dots(mesh, steps, np.clip(beyond, 0, 1))
+    )
 
 
 def choice_divergence(epsilon: float, loss: NDArray[np.float64]) -> NDArray[np.float64]:

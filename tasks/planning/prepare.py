@@ -83,7 +83,8 @@ def at_epsilon(prepared: Prepared, epsilon: Fraction) -> Prepared:
         privacy = Privacy.model_validate(prepared.spec.privacy.model_dump() | {"epsilon": epsilon})
     except ValidationError as error:
         raise PlanRefused(f"privacy.epsilon {error.errors()[0]['ctx']['error']}") from None
-    return with_spec(prepared, prepared.spec.model_copy(update={"privacy": privacy}))
+    spec = prepared.spec.model_copy(update={"privacy": privacy})
+    return _prepared(spec, prepared.path, prepared.folder, domain=prepared.plan.domain)
 
 
 def with_spec(prepared: Prepared, spec: ReleaseSpec) -> Prepared:
@@ -96,8 +97,18 @@ def with_spec(prepared: Prepared, spec: ReleaseSpec) -> Prepared:
 
 
 def _prepared(
-    spec: ReleaseSpec, path: Path, folder: Path, earlier: Earlier | None = None
+    spec: ReleaseSpec,
+    path: Path,
+    folder: Path,
+    earlier: Earlier | None = None,
+    *,
+    domain: Domain | None = None,
 ) -> Prepared:
+    """The plan of a spec.
+
+    Args:
+        domain: of its columns, rules and totals, where it is known already.
+    """
     if (spec.rehearsal_of is not None) != is_rehearsal_home():
         raise PlanRefused(
             "rehearsal_of: is written by hallmark rehearse, into a spec that runs in a home of its "
@@ -111,7 +122,7 @@ def _prepared(
         )
     records = public_records(spec, folder)
     tables = [*([] if records is None else [records.table]), *category_files(spec, folder)]
-    domain = domain_of(spec)
+    domain = domain or domain_of(spec)
     try:
         queries = query_tables(spec, domain, folder)
         codes = None if records is None else records.codes

@@ -3,7 +3,8 @@
 Beside the folder of tables lies a note about each file. Whoever brought a file knows what is in it,
 so it is shown to that person, and to nobody else: a note is written after its file, and taken away
 before the file changes, so it never tells of a file that somebody else brought. A file without a
-note, such as one from before there were notes, is nobody's.
+note, such as one from before there were notes, is nobody's. The same holds of first rows that are
+kept (`first_rows`).
 """
 
 import fcntl
@@ -78,6 +79,12 @@ class Place:
         return private_folder(home() / "uploads" / self.kind) / f"{self.name}.json"
 
     @property
+    def first_rows(self) -> Path:
+        """Where its first rows are kept, for whoever brought it."""
+        folder = private_folder(private_folder(home() / "uploads" / "first-rows") / self.kind)
+        return folder / f"{self.name}.json"
+
+    @property
     def upload(self) -> Upload | None:
         """What is known of it."""
         with suppress(OSError, ValueError):  # there is none, or another version wrote it
@@ -108,8 +115,8 @@ def changing() -> Iterator[None]:
 
 
 @contextmanager
-def ordering_from() -> Iterator[None]:
-    """Order a run, while no uploaded file is taken away."""
+def unchanging() -> Iterator[None]:
+    """Order a run, or keep what is told of a file, while none is replaced or taken away."""
     with _held(fcntl.LOCK_SH):
         yield
 
@@ -137,14 +144,14 @@ def keep(place: Place, draft: Path, by: str, *, replace: bool) -> None:
             else f"there is a file {place.name!r} already; replace it on its own page, or rename "
             "the new one"
         )
-    place.note.unlink(missing_ok=True)
+    _forget(place)
     draft.replace(place.file)
     _write(place, Upload(by=by, at=datetime.now(UTC)))
 
 
 def remove(place: Place) -> None:
-    """Delete a file and the note about it; call it while `changing`."""
-    place.note.unlink(missing_ok=True)
+    """Delete a file and all that is known of it; call it while `changing`."""
+    _forget(place)
     place.file.unlink()
 
 
@@ -163,7 +170,7 @@ def make_private(place: Place) -> Place:
             "this one under another name"
         )
     known = place.upload
-    place.note.unlink(missing_ok=True)
+    _forget(place)
     place.file.rename(there.file)
     if known is not None:
         _write(there, known)
@@ -198,6 +205,14 @@ def sound(place: Place, form: Mapping[str, Any]) -> dict[str, Any]:
         lines = [f"{one['loc'][0]}: {one['msg']}" for one in error.errors()]
         raise UploadRefused("\n".join(lines)) from None
     return given
+
+
+def _forget(place: Place) -> None:
+    """Take away all that is known of a file, before it changes."""
+    place.note.unlink(missing_ok=True)
+    place.first_rows.unlink(missing_ok=True)
+    for half in place.first_rows.parent.glob(".*"):  # written by a process that was killed
+        half.unlink(missing_ok=True)
 
 
 def _write(place: Place, upload: Upload) -> None:

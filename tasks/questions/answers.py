@@ -7,6 +7,7 @@ were clamped, caught or refused, and persons were limited to `max_records`.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from itertools import product as combinations
 from math import inf, nan, prod
@@ -206,7 +207,12 @@ class Answering:
         return sizes
 
     def answer(
-        self, question: Question, *, confidence: float, together: int | None = None
+        self,
+        question: Question,
+        *,
+        confidence: float,
+        together: int | None = None,
+        told_by_tables: bool = False,
     ) -> Answers:
         """All groups' answers, in the order of their cells.
 
@@ -214,15 +220,17 @@ class Answering:
             question: bound to the columns.
             together: how many intervals, of this question and others, are to hold at once
                 (Bonferroni); None if each holds by itself.
+            told_by_tables: refuse what the noisy tables do not tell, whatever records say.
         Raises:
             QuestionError: it has too many groups, or neither tables nor records can answer it.
         """
         sizes = self.groups(question)
         each = confidence if together is None else 1 - (1 - confidence) / together
-        answers, missing = self._answered(question, sizes, each, ("middle", "middle"))
+        answered = partial(self._answered, question, sizes, each, told_by_tables)
+        answers, missing = answered(("middle", "middle"))
         if self.is_bounded_by_ends(question):
-            lower, _ = self._answered(question, sizes, each, ("least", "greatest"))
-            upper, _ = self._answered(question, sizes, each, ("greatest", "least"))
+            lower, _ = answered(("least", "greatest"))
+            upper, _ = answered(("greatest", "least"))
             answers = [
                 replace(one, raw_low=low.low, raw_high=high.high)
                 for one, low, high in zip(answers, lower, upper, strict=True)
@@ -237,7 +245,12 @@ class Answering:
         )
 
     def _answered(
-        self, question: Question, sizes: Sequence[int], confidence: float, places: Sequence[Place]
+        self,
+        question: Question,
+        sizes: Sequence[int],
+        confidence: float,
+        told_by_tables: bool,
+        places: Sequence[Place],
     ) -> tuple[list[Answer], NotMeasured | None]:
         """All groups' answers, and what was not measured if the records had to answer.
 
@@ -257,7 +270,7 @@ class Answering:
             for one in self.solved(question, places):
                 answers.append(self.told(question, one, confidence))
         except NotMeasured as error:
-            if told is None:
+            if told is None or told_by_tables:
                 raise QuestionError(self.what_is_missing(error)) from error
             missing = error
             answers = list(self._only_records(question, pieces, sizes, told, confidence))

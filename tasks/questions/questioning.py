@@ -143,10 +143,17 @@ class Questioning:
         return prod(self.answering(question).groups(question))
 
     def answer(
-        self, question: Question, *, confidence: float, together: int | None = None
+        self,
+        question: Question,
+        *,
+        confidence: float,
+        together: int | None = None,
+        told_by_tables: bool = False,
     ) -> Answers:
         """The answers to a question that `bound` gave; see `Answering.answer`."""
-        return self.answering(question).answer(question, confidence=confidence, together=together)
+        return self.answering(question).answer(
+            question, confidence=confidence, together=together, told_by_tables=told_by_tables
+        )
 
     def answering(self, question: Question) -> Answering:
         """What answers a question that `bound` gave."""

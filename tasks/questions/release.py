@@ -99,18 +99,26 @@ class OpenRelease:
         confidence: float = 0.95,
         simultaneous: bool = False,
         given_rules: bool = False,
+        told_by_tables: bool = False,
     ) -> tuple[Answers, ...]:
         """The answers to each question as `query` gives them, not in frames.
 
         Args:
             simultaneous: widen the intervals so that those of all questions hold at once.
+            told_by_tables: refuse what the noisy tables do not tell, where `query` would answer
+                from the records.
         """
         if not 0 < confidence < 1:
             raise CannotAsk(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
         asking = self.asking(given_rules=given_rules)
         bound = [asking.bound(question) for question in questions]
         together = sum(map(asking.groups, bound)) if simultaneous else None
-        found = [asking.answer(one, confidence=confidence, together=together) for one in bound]
+        found = [
+            asking.answer(
+                one, confidence=confidence, together=together, told_by_tables=told_by_tables
+            )
+            for one in bound
+        ]
         return tuple(
             replace(answers, notes=(*answers.notes, *self._promised(one)))
             for answers, one in zip(found, bound, strict=True)

@@ -61,20 +61,18 @@ def tables_of(release: OpenRelease) -> Tables:
         return Tables(answers={}, too_large=(), not_told=tuple(every))
     asking = release.from_tables
     sizes = {columns: _size(asking, columns) for columns in every}
-    taken: list[Columns] = []
+    answers: dict[Columns, Answers] = {}
     too_large: list[Columns] = []
     not_told: list[Columns] = []
     room = MOST_CELLS
     for columns in sorted(every, key=lambda one: (len(one) > 1 or sizes[one] > LARGE, sizes[one])):
         if sizes[columns] > room:
             too_large.append(columns)
-        elif _is_told(asking, columns):
-            taken.append(columns)
+        elif (found := _told(release, columns)) is not None:
+            answers[columns] = found
             room -= int(sizes[columns])
         else:
             not_told.append(columns)
-    found = release.ask(*map(question_of, taken), confidence=CONFIDENCE)
-    answers = dict(zip(taken, found, strict=True))
     return Tables(answers=answers, too_large=tuple(too_large), not_told=tuple(not_told))
 
 
@@ -102,10 +100,10 @@ def _size(asking: Questioning, columns: Columns) -> float:
         return inf
 
 
-def _is_told(asking: Questioning, columns: Columns) -> bool:
-    question = asking.bound(question_of(columns))
+def _told(release: OpenRelease, columns: Columns) -> Answers | None:
+    """What the noisy tables tell; None where that is not all of a table."""
     try:
-        next(asking.answering(question).equations(question))
+        (found,) = release.ask(question_of(columns), confidence=CONFIDENCE, told_by_tables=True)
     except QuestionError:
-        return False
-    return True
+        return None
+    return found

@@ -9,6 +9,8 @@ from uuid import uuid4
 
 import pytest
 from prefect.client.schemas.objects import FlowRun
+from prefect.context import SettingsContext, get_settings_context
+from prefect.settings import Settings
 from prefect.utilities.templating import apply_values
 from prefect.workers.process import ProcessJobConfiguration, ProcessWorker
 
@@ -68,7 +70,9 @@ def test_a_run_does_not_log_to_the_server_what_its_workers_environment_asks_for(
         monkeypatch.setenv(name, value)
     job = json.loads(JOB_TEMPLATE.read_text())["job_configuration"] if is_pool_ours else {}
     process = ProcessJobConfiguration(**job)
-    process.prepare_for_flow_run(FlowRun(flow_id=uuid4()))
+    # A worker reads its environment when it starts, as nobody in this process may have done since.
+    with SettingsContext(profile=get_settings_context().profile, settings=Settings()):
+        process.prepare_for_flow_run(FlowRun(flow_id=uuid4()))
     said = subprocess.run(
         [sys.executable, "-c", HEARD], env=process.env, capture_output=True, text=True, check=True
     )

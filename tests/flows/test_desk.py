@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from prefect.settings import PREFECT_API_URL, temporary_settings
 from ruamel.yaml import YAML
 from starlette.testclient import TestClient
 
@@ -181,6 +182,21 @@ def test_a_decision_stands_where_the_orchestrator_does_not_answer(
     assert (answer.status_code, answer.json()["passed"], answer.json()["run"]) == (200, True, None)
 
 
+def test_an_orchestrator_that_does_not_answer_is_unavailable_and_the_page_says_so(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+):
+    address = "http://127.0.0.1:9/api"
+    monkeypatch.setenv("PREFECT_API_URL", address)
+    with temporary_settings({PREFECT_API_URL: address}):
+        answer = client.post("/releases/test-release/stop")
+    said = answer.json()["detail"]
+    assert (answer.status_code, "the orchestrator does not answer" in said) == (503, True)
+    assert "to whom hallmark doctor says why" in said
+    assert "127.0.0.1" not in said
+    last = actions()[0]
+    assert (last.action, last.details["why"]) == ("not-done", said)
+
+
 def test_pages_are_not_compressed(client: TestClient, home: Path):
     page = client.get("/", headers={"Accept-Encoding": "gzip"})
     assert len(page.content) > 1000
@@ -277,8 +293,10 @@ def test_accounts_are_opened_and_capped_at_the_desk(home: Path):
         assert steward.post("/accounts", data=terms | {"name": "more"} | wrong).status_code == 409
     assert steward.post("/accounts", data=terms | {"name": "No Name"}).status_code == 409
     other = terms | {"name": "people", "epsilon": "9"}
-    assert steward.post("/accounts", data=other).status_code == 503
+    assert steward.post("/accounts", data=other).status_code == 409
     assert steward.post("/accounts/people/cap", data=terms | {"epsilon": "3"}).status_code == 200
+    less = steward.post("/accounts/people/cap", data=terms | {"epsilon": "3", "delta": "0"})
+    assert less.status_code == 409
     state = Ledger(ledger_url()).account("people")
     assert (str(state.cap.epsilon), state.composition) == ("3", "zcdp")
     assert "100 % left" in steward.get("/accounts").text

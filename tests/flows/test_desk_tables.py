@@ -230,9 +230,13 @@ def test_what_a_file_holds_is_in_no_log_and_no_note(steward: Person, tmp_path: P
     steward.get(PAGE)
     assert SECRET not in "".join(exported())
     held = [f for f in home.rglob("*") if f.is_file() and SECRET.encode() in f.read_bytes()]
-    assert held == [tables_folder() / "enquete.csv"]
+    place = Place("private", "enquete.csv")
+    assert set(held) == {place.file, place.first_rows}
+    steward.post(f"{PAGE}/remove")
+    held = [f for f in home.rglob("*") if f.is_file() and SECRET.encode() in f.read_bytes()]
+    assert held == []
     told = [one.action for one in actions() if one.action != "opened"]
-    assert told[:2] == ["form-confirmed", "table-uploaded"]
+    assert told[:3] == ["table-removed", "form-confirmed", "table-uploaded"]
 
 
 def test_who_replaces_a_file_has_brought_it(steward: Person, tmp_path: Path):
@@ -483,7 +487,7 @@ def test_a_check_runs_on_its_own_order_and_ends_alike(
 
 def test_what_cannot_be_started_was_not_ordered(checkable: Person):
     refused = checkable.post("/specs/enquete/validate")
-    assert refused.status_code == 409
+    assert refused.status_code == 503
     assert "without an orchestrator" in refused.text
     assert "which has not ended" not in checkable.get("/specs/enquete").text
 

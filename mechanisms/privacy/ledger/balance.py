@@ -33,7 +33,7 @@ from typing import final
 from hallmark.mechanisms.privacy.account_filter import Filter, Taken, gaussian_epsilon
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.costs import Cost, zcdp_epsilon
-from hallmark.mechanisms.privacy.ledger.errors import BudgetRefused, LedgerError
+from hallmark.mechanisms.privacy.ledger.errors import AccountRefused, BudgetRefused
 from hallmark.mechanisms.privacy.ledger.terms import (
     Allowance,
     Pair,
@@ -71,7 +71,7 @@ class Balance:
         self._refuse_without_delta(terms)
         self._refuse_wrong_rho(terms)
         if terms.presence is not None and terms.rho_cap is None:
-            raise LedgerError(f"account {account!r}: a series needs a cap in rho")
+            raise AccountRefused(f"account {account!r}: a series needs a cap in rho")
 
     def copy(self) -> "Balance":
         """A balance that changes without changing this one."""
@@ -191,12 +191,12 @@ class Balance:
             opened: the filter that the reservation opens, from `opening` when it was entered.
         Raises:
             BudgetRefused: too little is left.
-            LedgerError: the filter is not one that may be opened, or the cost is not stated.
+            AccountRefused: the filter is not one that may be opened, or the cost is not stated.
         """
         standing = self._standing
         if opened is not None:
             if self.terms.composition == "sum" or self.terms.rho_cap or standing is not None:
-                raise LedgerError(f"account {self._account!r}: no filter can be opened now")
+                raise AccountRefused(f"account {self._account!r}: no filter can be opened now")
             standing = opened
         if standing is None and self.terms.rho_cap is None:
             self._refuse_beyond_sums(release, budget)
@@ -205,7 +205,7 @@ class Balance:
         if cost is None and budget.is_pure:
             cost = Cost(pure=budget.epsilon, rho=budget.epsilon**2 / 2)
         if cost is None:
-            raise LedgerError(
+            raise AccountRefused(
                 f"account {self._account!r}: release {release!r} does not state its cost in zCDP, "
                 "by which the account composes its releases"
             )
@@ -246,7 +246,7 @@ class Balance:
             refitted: the filter under the new cap, from the method `refitted`.
         """
         if (self.terms.rho_cap is None) != (rho_cap is None):
-            raise LedgerError(
+            raise AccountRefused(
                 f"account {self._account!r}: a cap in epsilon cannot become one in rho, nor the "
                 "other way; open another account"
             )
@@ -255,14 +255,16 @@ class Balance:
         self._refuse_wrong_rho(terms)
         standing = self._standing
         if refitted is not None and (standing is None or refitted.order != standing.order):
-            raise LedgerError(f"account {self._account!r}: the order of its filter cannot change")
+            raise AccountRefused(
+                f"account {self._account!r}: the order of its filter cannot change"
+            )
         if not self._covers(terms, refitted or standing):
             composed = "" if standing is None else f", epsilon {self.composed:.4g} by zCDP"
             taken = f"{shown(added([self.spent, self.reserved]))} is spent or reserved{composed}"
             if terms.presence is not None:
                 promised = f"rho {float(self._rho_promised):.4g}"
                 taken = f"{promised} is taken and planned for {terms.presence}"
-            raise LedgerError(
+            raise AccountRefused(
                 f"account {self._account!r}: the cap cannot be {shown(cap)}, since {taken}; set it "
                 "to at least that, or cancel unused reservations first"
             )
@@ -273,19 +275,23 @@ class Balance:
         """Take another plan of the series: the rho that periods have, by their names.
 
         Raises:
-            LedgerError: the account keeps no series; the cap does not cover the plan together with
-                what is taken; or a name is none of the series' periods.
+            AccountRefused: the account keeps no series; the cap does not cover the plan together
+                with what is taken; or a name is none of the series' periods.
         """
         presence, cap = self.terms.presence, self.terms.rho_cap
         if presence is None or cap is None:
-            raise LedgerError(f"account {self._account!r} keeps no series, so nothing is planned")
+            raise AccountRefused(
+                f"account {self._account!r} keeps no series, so nothing is planned"
+            )
         for name in planned:
             self._refuse_other_period(presence, name)
         if any(rho <= 0 for rho in planned.values()):
-            raise LedgerError(f"account {self._account!r}: a period has some rho, or is left out")
+            raise AccountRefused(
+                f"account {self._account!r}: a period has some rho, or is left out"
+            )
         promised = presence.heaviest(_numbered(_larger(self.by_period, planned)))
         if promised > cap:
-            raise LedgerError(
+            raise AccountRefused(
                 f"account {self._account!r}: the plan and what is taken come to rho "
                 f"{float(promised):.4g} for {presence}, and the cap is {float(cap):.4g}; plan "
                 "less, or have the cap raised"
@@ -296,11 +302,11 @@ class Balance:
         """The rho that releases about a period of a series can still reserve.
 
         Raises:
-            LedgerError: the account keeps no series, or this is none of its periods.
+            AccountRefused: the account keeps no series, or this is none of its periods.
         """
         presence, cap = self.terms.presence, self.terms.rho_cap
         if presence is None or cap is None:
-            raise LedgerError(f"account {self._account!r} keeps no series of periods")
+            raise AccountRefused(f"account {self._account!r} keeps no series of periods")
         self._refuse_other_period(presence, about)
         promised = _larger(self.by_period, self.planned)
         promised |= {about: self.by_period.get(about, Fraction(0))}
@@ -329,7 +335,7 @@ class Balance:
         # Its delta excludes what was cancelled since it opened: answers may have decided that.
         delta = self._standing.delta + cap.delta - self.terms.cap.delta
         if delta <= 0:
-            raise LedgerError(
+            raise AccountRefused(
                 f"account {self._account!r}: delta {float(cap.delta):g} leaves none for the filter "
                 "of its releases; set a larger one"
             )
@@ -341,16 +347,16 @@ class Balance:
         Args:
             opened: the filter of the reservations that are `filtered`.
         Raises:
-            LedgerError: that is impossible, or they do not fit the cap in that way.
+            AccountRefused: that is impossible, or they do not fit the cap in that way.
         """
         if self.terms.composition != "sum":
-            raise LedgerError(f"account {self._account!r}: its releases compose by zCDP already")
+            raise AccountRefused(f"account {self._account!r}: its releases compose by zCDP already")
         balance = Balance(self._account, replace(self.terms, composition="zcdp"))
         balance._filter = opened
         for one in reservations:
             balance.put(None, one)
         if not balance._covers(balance.terms, opened):
-            raise LedgerError(
+            raise AccountRefused(
                 f"account {self._account!r}: its releases so far fit {shown(self.terms.cap)} as "
                 "sums only, not by zCDP; let them stay sums"
             )
@@ -385,7 +391,7 @@ class Balance:
             if (length := period(name).length) != presence.length:
                 raise ValueError(f"{name!r} is a {length}")
         except ValueError as error:
-            raise LedgerError(
+            raise AccountRefused(
                 f"account {self._account!r} keeps a series of {presence.length}s: {error}"
             ) from None
 
@@ -394,7 +400,7 @@ class Balance:
     ) -> None:
         presence = self.terms.presence
         if about is None:
-            raise LedgerError(
+            raise AccountRefused(
                 f"account {self._account!r} keeps a series, {presence}, and release {release!r} "
                 "does not state the period that it is about; give it as series.period in the spec"
             )
@@ -465,7 +471,7 @@ class Balance:
 
     def _refuse_without_delta(self, terms: Terms) -> None:
         if terms.composition == "zcdp" and terms.cap.is_pure:
-            raise LedgerError(
+            raise AccountRefused(
                 f"account {self._account!r}: with delta 0 only sums of epsilons can be proved; "
                 "give the cap a delta, or let its releases compose as sums"
             )
@@ -475,12 +481,12 @@ class Balance:
         if terms.rho_cap is None:
             return
         if terms.composition != "zcdp" or not terms.rho_cap > 0:
-            raise LedgerError(
+            raise AccountRefused(
                 f"account {self._account!r}: a cap in rho is positive, and needs composition zcdp"
             )
         implied = zcdp_epsilon(terms.rho_cap, terms.cap.delta)
         if float(terms.cap.epsilon) < implied * (1 - _ROUNDING):
-            raise LedgerError(
+            raise AccountRefused(
                 f"account {self._account!r}: rho {float(terms.rho_cap):g} implies epsilon "
                 f"{implied:g} at delta {float(terms.cap.delta):g}, more than "
                 f"{shown(terms.cap)}"

@@ -9,5 +9,9 @@ class LedgerUnreachable(LedgerError):
     """The ledger's database does not answer, or cannot be written to: a matter of the machine."""
 
 
+class AccountRefused(LedgerError):
+    """An account cannot be opened or changed as it was asked for; everything stays as it is."""
+
+
 class BudgetRefused(LedgerError):
     """An account has too little budget left for a reservation."""

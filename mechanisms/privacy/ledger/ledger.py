@@ -40,7 +40,7 @@ from hallmark.mechanisms.privacy.ledger.book import (
 )
 from hallmark.mechanisms.privacy.ledger.chain import Entry, Head
 from hallmark.mechanisms.privacy.ledger.database import Database
-from hallmark.mechanisms.privacy.ledger.errors import BudgetRefused, LedgerError
+from hallmark.mechanisms.privacy.ledger.errors import AccountRefused, BudgetRefused, LedgerError
 from hallmark.mechanisms.privacy.ledger.terms import (
     Allowance,
     Composition,
@@ -150,7 +150,7 @@ class Ledger:
             book = rows.lock_book(connection, name)
             if terms_to_json(book.balance.terms) != asked:
                 state = book.state
-                raise LedgerError(
+                raise AccountRefused(
                     f"account {name!r} exists, with cap {shown(state.cap)} under "
                     f"{state.adjacency}, composition {state.composition}, not {shown(cap)} under "
                     f"{adjacency}, composition {composition}. Its cap can be changed, by setting "
@@ -665,7 +665,7 @@ def _recorded(opened: Filter | None) -> dict[str, Any]:
 def _printable(**names: str) -> None:
     for what, name in names.items():
         if not name.isprintable() or not name.strip():
-            raise LedgerError(f"`{what}` must be printable and not empty; it is {name!r}")
+            raise AccountRefused(f"`{what}` must be printable and not empty; it is {name!r}")
 
 
 def _claimed(connection: Connection, account: str, release: str, adjacency: Adjacency) -> Book:

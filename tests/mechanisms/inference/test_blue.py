@@ -126,3 +126,24 @@ def test_a_constant_beside_a_query_costs_nothing_although_it_is_computed_with_ro
     assert weights.constant[1] == pytest.approx(0.1)
     assert all(not w[:, 1].any() for w in weights.by_table)
     assert weights.by_table[0][:, 0].any()
+
+
+def test_tables_that_count_the_same_share_out_what_their_best_mean_would_weigh():
+    alike = [table((0, 1), sigma2) for sigma2 in (4, 9, 1)]
+    other = table((1, 2), 2)
+    # The precisions 1/4, 1/9 and 1 of the three add up to 49/36.
+    merged = Blue([table((0, 1), Fraction(36, 49)), other], total_is_public=True)
+    apart = Blue([alike[0], other, *alike[1:]], total_is_public=True)
+    expected, found = merged.weights(QUERIES[2:4]), apart.weights(QUERIES[2:4])
+    assert found.tables == (*alike, other)
+    whole, beside = expected.by_table
+    for one, share in zip(found.by_table, (9, 4, 36), strict=False):
+        assert one == pytest.approx(whole * share / 49, abs=1e-12)
+    assert found.by_table[3] == pytest.approx(beside, abs=1e-12)
+    assert found.constant == pytest.approx(expected.constant, abs=1e-12)
+
+
+def test_tables_of_the_same_cells_that_add_up_others_do_not_count_the_same():
+    levels = [table((0, 1, 2), transform=LevelSums(h), sigma2=1) for h in (0, 1)]
+    weights = Blue(levels, total_is_public=False).weights([QUERIES[0]])
+    assert [w.shape[0] for w in weights.by_table] == [one.sums.entries for one in levels]

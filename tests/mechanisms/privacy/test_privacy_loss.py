@@ -7,10 +7,12 @@ from math import exp, expm1
 
 import numpy as np
 import pytest
+from dp_accounting.pld import privacy_loss_distribution
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hallmark.mechanisms.arrays import Floats
+from hallmark.mechanisms.privacy import privacy_loss as module
 from hallmark.mechanisms.privacy.costs import zcdp_epsilon
 from hallmark.mechanisms.privacy.events import ExponentialMechanism
 from hallmark.mechanisms.privacy.privacy_loss import (
@@ -18,6 +20,23 @@ from hallmark.mechanisms.privacy.privacy_loss import (
     epsilon_at_least,
     epsilon_at_most,
 )
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 1.7, 23.456, 300.0])
+@pytest.mark.parametrize("points", [0.7, 2.0, 100.0, 2.0**13])
+def test_gaussian_losses_are_those_of_dp_accounting_to_the_last_bit(sigma: float, points: float):
+    """On grids that are wider than the losses of two neighbouring counts, as well as finer."""
+    mesh = 1 / sigma / points
+    theirs = privacy_loss_distribution.from_discrete_gaussian_mechanism(
+        sigma, sensitivity=1, value_discretization_interval=mesh, use_connect_dots=True
+    )
+    for times in (1, 5):
+        ours = module._gaussian(sigma, mesh).self_compose(times)._pmf_remove.to_dense_pmf()
+        known = theirs.self_compose(times)._pmf_remove.to_dense_pmf()
+        assert (ours._lower_loss, ours._discretization) == (known._lower_loss, mesh)
+        assert ours._infinity_mass == known._infinity_mass
+        assert ours._pessimistic_estimate is known._pessimistic_estimate is True
+        np.testing.assert_array_equal(ours._probs, known._probs)
 
 
 def divergence(p: Floats, q: Floats, loss: float) -> float:

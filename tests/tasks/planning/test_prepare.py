@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hallmark.mechanisms.catalogue import CATALOGUE
+from hallmark.mechanisms.domain.rules.contradictions import names_of
 from hallmark.mechanisms.marginals.binning.mechanism import Binned
 from hallmark.mechanisms.marginals.mechanism import Marginals
 from hallmark.mechanisms.privacy.accountant import fits
@@ -20,7 +21,7 @@ from hallmark.schemas.loading import load_spec
 from hallmark.schemas.spec_checks import SoundSections, problems_between
 from hallmark.schemas.spec_sections import MechanismChoice
 from hallmark.tasks.installation.workspace import Workspace
-from hallmark.tasks.planning.prepare import prepare
+from hallmark.tasks.planning.prepare import at_epsilon, prepare
 from hallmark.tasks.planning.prepared import stage_rng
 from hallmark.tasks.planning.private_tables import note
 from hallmark.tasks.planning.requested import PlanRefused, adjacency, budget, mechanism_of
@@ -36,6 +37,16 @@ def test_the_plan_has_the_budget_and_adjacency_of_the_spec(tmp_path: Path) -> No
     assert prepared.plan.budget == budget(prepared.spec)
     assert (prepared.plan.budget.epsilon, prepared.plan.budget.delta) == (1, Fraction(1, 10**5))
     assert prepared.plan.adjacency == Adjacency(neighbours=Neighbours.REPLACE_ONE)
+
+
+def test_another_epsilon_is_planned_as_if_the_spec_said_so(tmp_path: Path) -> None:
+    one = prepare(spec(tmp_path / "one"))
+    other = at_epsilon(one, Fraction(3))
+    privacy = {**example.spec(tmp_path / "table.csv")["privacy"], "epsilon": "3"}
+    said = prepare(spec(tmp_path / "other", privacy=privacy))
+    assert other.plan.events == said.plan.events != one.plan.events
+    assert other.plan.domain is one.plan.domain  # whose rules are searched for contradictions once
+    assert names_of(other.plan.domain.rules) == names_of(said.plan.domain.rules) != ()
 
 
 def test_a_person_is_read_though_it_is_no_column_and_bounds_the_records(tmp_path: Path) -> None:

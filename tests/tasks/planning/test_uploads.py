@@ -60,7 +60,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("deed", ["keep", "remove", "make_private"])
-@pytest.mark.parametrize("step", range(4))
+@pytest.mark.parametrize("step", range(5))
 def test_wherever_a_process_is_killed_no_note_tells_of_another_file(
     deed: str, step: int, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -102,7 +102,7 @@ def test_what_makes_no_sense_in_a_format_is_left_out(home: Path):
 
 
 def test_files_change_one_after_the_other(home: Path):
-    with uploads.ordering_from(), uploads.ordering_from():
+    with uploads.unchanging(), uploads.unchanging():
         pass
     with changing():
         pass
