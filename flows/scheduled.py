@@ -12,9 +12,11 @@ from prefect_dask import DaskTaskRunner
 from hallmark.flows.cluster import THREADS
 from hallmark.flows.endings import Ending, ended
 from hallmark.flows.release import carry_out
+from hallmark.tasks.gates.series_approval import keep_series_plan
 from hallmark.tasks.installation.operator import Order, numbered, ordered
 from hallmark.tasks.installation.places import given, out_folder
-from hallmark.tasks.installation.workspace import AlreadyRunning
+from hallmark.tasks.installation.workspace import AlreadyRunning, ledger_url
+from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.planning.instances import instance
 from hallmark.tasks.planning.recurring import scheduled_by
 from hallmark.tasks.runs import run_logged
@@ -50,6 +52,7 @@ def calendar_release(
             folder = out_folder(out)
             prepared = due.prepared.releasing()
             release = prepared.spec.release
+            keep_series_plan(due, open_ledger(ledger_url()))
             with ordered(order or _order_of_schedule(file, entry, release), release):
                 outcome = carry_out(prepared, folder, resume=True, allowance=due.allowance)
         except AlreadyRunning as error:

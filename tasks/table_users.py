@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
-from hallmark.schemas.calendar import PERIOD_MARK
+from hallmark.schemas.templates import PERIOD_MARK
 from hallmark.schemas.profile import Profile
 from hallmark.schemas.yaml_document import Unreadable, read_document
 from hallmark.tasks.installation.errors import SafeError

@@ -31,6 +31,7 @@ CODES = {
     "hallmark.tasks.gates.approvals.GateRejected": ExitCode.CHECK,
     "hallmark.tasks.planning.private_tables.CopyRefused": ExitCode.USAGE,
     "hallmark.tasks.planning.instances.CalendarRefused": ExitCode.USAGE,
+    "hallmark.tasks.gates.series_approval.NoSeriesPlan": ExitCode.USAGE,
     "hallmark.tasks.installation.places.PathRefused": ExitCode.USAGE,
     "hallmark.tasks.planning.requested.PlanRefused": ExitCode.USAGE,
     "hallmark.tasks.publish.PublishRefused": ExitCode.USAGE,

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hallmark.flows.screen import line, table
+from hallmark.schemas.documents.series_plan import SERIES_PLAN
 from hallmark.tasks.ledger import words
 
 if TYPE_CHECKING:  # what is only shown is imported by whoever made it
@@ -183,6 +184,10 @@ def print_waiting(found: "Sequence[tuple[Waiting, Standing | None]]") -> None:
             line("  ", ("blocked", "yellow"), f"    {gap}")
         if there.warning:
             line("  ", ("warning", "yellow"), f"    {there.warning}")
+        if SERIES_PLAN in waiting.seen:
+            line("  about      the plan of the whole series: later periods wait for no other")
+        for reason in waiting.differs:
+            line("  ", ("differs", "yellow"), f"    {reason}")
         for name, digest in waiting.seen.items():
             line(f"  seen       {name}: {digest[:16]}…")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastapi import HTTPException
 
-from hallmark.schemas.calendar import PERIOD_MARK
+from hallmark.schemas.templates import PERIOD_MARK
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.section import IDENTIFIER, Problem
 from hallmark.schemas.spec_questions import Questions, questions_about

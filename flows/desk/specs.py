@@ -17,7 +17,7 @@ from hallmark.flows.desk.beginnings import begun, refuse_taken
 from hallmark.flows.desk.pages import STAGED, ledger, page, part
 from hallmark.flows.desk.tables import ENDINGS, brought_by
 from hallmark.flows.desk.visitor import Visitor, logged_in
-from hallmark.schemas.calendar import PERIOD_MARK
+from hallmark.schemas.templates import PERIOD_MARK
 from hallmark.schemas.exact import read_exact
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.release_spec import ReleaseSpec

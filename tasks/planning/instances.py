@@ -1,6 +1,5 @@
 """One period's release of a calendar: its spec, its allowance, and when it may be published."""
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -8,9 +7,10 @@ from tempfile import TemporaryDirectory
 
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.mechanisms.privacy.ledger.ledger import Allowance
-from hallmark.schemas.calendar import PERIOD_MARK, Scheduled
+from hallmark.schemas.calendar import Scheduled
 from hallmark.schemas.given_files import bytes_of
 from hallmark.schemas.loading import SpecError, load_calendar
+from hallmark.schemas.templates import PERIOD_MARK, filled_in, first_run
 from hallmark.schemas.yaml_document import LARGEST
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, private_folder, whole
@@ -20,9 +20,6 @@ from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.planning.recurring import sources_folder
 from hallmark.tasks.planning.requested import PlanRefused
 
-_FIRST = "  # days after a run at "
-_EMBARGO = re.compile(rf"\nembargo: \S+{_FIRST}(\S+)\n\Z")
-
 
 class CalendarRefused(SafeError):
     """The calendar has no such entry, or the entry's spec does not fit it."""
@@ -30,10 +27,17 @@ class CalendarRefused(SafeError):
 
 @dataclass(frozen=True, kw_only=True)
 class Instance:
-    """A release of one period, ready to run."""
+    """A release of one period, ready to run.
+
+    Attributes:
+        entry: of the calendar.
+        template: the text of its spec, in which the period is not filled in.
+    """
 
     prepared: Prepared
     allowance: Allowance
+    entry: Scheduled
+    template: str
 
 
 def due(calendar: Path, name: str, moment: datetime, period: str | None = None) -> Instance:
@@ -76,8 +80,11 @@ def _instance(
     template = calendar.parent / entry.spec
     first = _first_run(calendar_folder() / name / f"{period}.yaml") or moment
     spec = folder / f"{period}.yaml"
+    text = _text_of(template)
     with whole(spec) as draft:
-        draft.write_text(_filled_in(template, entry, period, first), encoding="utf-8")
+        draft.write_text(
+            filled_in(text, period, first, entry.embargo, entry.timezone), encoding="utf-8"
+        )
     prepared = _prepared(spec, template, sources_folder(calendar, template))
     if period not in prepared.spec.release:
         raise CalendarRefused(
@@ -85,7 +92,8 @@ def _instance(
             "each period has a release of its own"
         )
     budget = Budget(epsilon=entry.budget.epsilon, delta=entry.budget.delta)
-    return Instance(prepared=prepared, allowance=Allowance(name=f"{name} {period}", budget=budget))
+    allowance = Allowance(name=f"{name} {period}", budget=budget)
+    return Instance(prepared=prepared, allowance=allowance, entry=entry, template=text)
 
 
 def _prepared(spec: Path, template: Path, sources: Path) -> Prepared:
@@ -102,21 +110,15 @@ def _prepared(spec: Path, template: Path, sources: Path) -> Prepared:
 def _first_run(spec: Path) -> datetime | None:
     """The moment that the embargo of a kept spec is counted from; None if it has none."""
     try:
-        found = _EMBARGO.search(spec.read_text(encoding="utf-8"))
+        return first_run(spec.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    return None if found is None else datetime.fromisoformat(found[1])
 
 
-def _filled_in(template: Path, entry: Scheduled, period: str, first: datetime) -> str:
+def _text_of(template: Path) -> str:
     try:
-        text = bytes_of(template, LARGEST).decode()
+        return bytes_of(template, LARGEST).decode()
     except OSError as error:
         raise CalendarRefused(
             f"{template}: cannot be read ({error.strerror}); fix the calendar's spec"
         ) from None
-    text = text.replace(PERIOD_MARK, period)
-    until = entry.embargo_of(first)
-    if until is None:
-        return text
-    return f"{text.rstrip()}\nembargo: {until.isoformat()}{_FIRST}{first.isoformat()}\n"

@@ -67,6 +67,7 @@ from hallmark.tasks.verification.documents import (
 from hallmark.tasks.verification.key_dates import KeysAtHand, key_checks, time_stamp
 from hallmark.tasks.verification.lookups import lookup_faults
 from hallmark.tasks.verification.same_records import record_faults
+from hallmark.tasks.verification.series_plan import series_plan
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,7 @@ def verify_release(
             f"they cost at most epsilon {claim.epsilon}, delta {claim.delta}",
         ),
         *_approvals(folder, documents),
+        *_series_plan(folder, documents),
         *_measurements(folder, documents),
         *_replicates(folder, documents),
         *(
@@ -233,6 +235,14 @@ def _approvals(folder: Path, documents: Documents) -> Iterator[Check]:
         if isinstance(read_approvals(folder), FirstApprovalsFile):
             sound += "; in the first format, which cannot show that nothing was left out"
         yield _check("approvals", approval_faults(folder, manifest, documents.spec), sound)
+
+
+def _series_plan(folder: Path, told: Documents) -> Iterator[Check]:
+    """As `series_plan`, once its statements are sound: only then do they show who approved."""
+    if APPROVALS_FILE not in told.manifest.files:
+        return
+    if not any(approval_faults(folder, told.manifest, told.spec)):
+        yield from series_plan(folder, told)
 
 
 def _measurements(folder: Path, told: Documents) -> Iterator[Check]:
