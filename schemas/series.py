@@ -2,6 +2,7 @@
 
 import re
 from datetime import date
+from typing import Annotated
 
 from pydantic import Field, field_validator
 
@@ -28,6 +29,9 @@ class Series(Section):
     learn: bool = False
     """whether the noisy tables of earlier periods' releases help to make these records; they are
     those of the same name but for the period, in the folder of releases, and cost no budget"""
+    revised: Annotated[str, Field(min_length=3, max_length=1000)] | None = None
+    """why the period is released again, of a revision (-r1 at the end of the release's name); the
+    notice that it supersedes the earlier release says so"""
 
     @field_validator("period")
     @classmethod
@@ -61,6 +65,12 @@ def _is_in_the_calendar(length: str, period: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def revision_of(release: str) -> int:
+    """Which revision of its period a release of this name is; 0 if it is none."""
+    found = _REVISION.search(release)
+    return 0 if found is None else int(found[1])
 
 
 def siblings(release: str, period: str) -> re.Pattern[str]:

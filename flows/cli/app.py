@@ -33,6 +33,7 @@ from hallmark.flows.cli.options import (
     SpecArgument,
     taking,
 )
+from hallmark.flows.cli.notices import supersede, withdraw
 from hallmark.flows.cli.people import people_app
 from hallmark.flows.cli.query import query
 from hallmark.flows.cli.reports import report
@@ -389,9 +390,21 @@ def verify(
         ),
     ] = None,
     tsa_ca: RootsOption = None,
+    notices: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--notices",
+            help="A notice that the release was superseded or withdrawn, or a folder of such, "
+            "beside the folder that holds the release. Repeatable.",
+            exists=True,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a release offline: signature, files, claims, data; exit 6 if anything is wrong."""
+    """Check a release offline: signature, files, claims, data; exit 6 if anything is wrong.
+
+    Notices that lie beside its folder are told, too; a release that was withdrawn fails.
+    """
     from hallmark.flows.cli.terminal import print_verification
     from hallmark.tasks.installation.key_register import key_register
     from hallmark.tasks.verification import KeysAtHand, verify_release
@@ -399,7 +412,8 @@ def verify(
     if tsa_ca is not None and keys is None:
         raise typer.BadParameter("--tsa-ca is for time stamps; name the register with --keys")
     at_hand = None if keys is None else KeysAtHand(key_register(keys), tsa_ca)
-    verification = verify_release(folder, key, file, at_hand)
+    places = [folder.absolute().parent, *(notices or ())]
+    verification = verify_release(folder, key, file, at_hand, places)
     if as_json:
         say_json(verification.to_json())
     else:
@@ -423,6 +437,8 @@ _ELSEWHERE = (
     reopen,
     override,
     approver_key,
+    supersede,
+    withdraw,
     time_stamp,
     doctor,
     backup,

@@ -44,6 +44,7 @@ CODES = {
     "hallmark.tasks.gates.rehearsal_table.RehearsalRefused": ExitCode.USAGE,
     "hallmark.tasks.changes.common_cells.NotComparable": ExitCode.USAGE,
     "hallmark.tasks.verification.as_signed.NotAsSigned": ExitCode.VERIFICATION,
+    "hallmark.tasks.notices.NoticeRefused": ExitCode.USAGE,
     "hallmark.tasks.reserve.AlreadyStarted": ExitCode.USAGE,
     "hallmark.tasks.site.published.NotPublished": ExitCode.VERIFICATION,
     "hallmark.tasks.site.folder.SiteRefused": ExitCode.USAGE,

@@ -33,6 +33,7 @@ from hallmark.schemas.documents.manifest import (
     SIGNATURE_FILE,
     TIME_STAMP_FILE,
 )
+from hallmark.schemas.documents.notice import notice_file
 from hallmark.schemas.given_files import MOST_DOCUMENT, bytes_of
 from hallmark.schemas.question import listed
 from hallmark.schemas.visible import visible
@@ -112,10 +113,12 @@ class Entry:
 
     Attributes:
         superseded_by: the name of the release that replaces it; empty if none does.
+        leads_there: whether that one has a page on the site.
     """
 
     release: Published
     superseded_by: str
+    leads_there: bool = True
 
     @property
     def words(self) -> str:
@@ -327,6 +330,7 @@ def _environment() -> Environment:
         "version": version("hallmark"),
         "certificate_in_words": wording.certificate_in_words,
         "exact": wording.exact,
+        "notice_file": notice_file,
         "neighbours_in_words": wording.neighbours_in_words,
         "number": wording.number,
         "percent": wording.percent,

@@ -8,7 +8,7 @@ run did what the record says, and so nothing against somebody who signs a record
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,7 @@ from hallmark.tasks.verification.documents import (
 )
 from hallmark.tasks.verification.key_dates import KeysAtHand, key_checks, time_stamp
 from hallmark.tasks.verification.lookups import lookup_faults
+from hallmark.tasks.verification.notices import KnownKeys, notice_checks
 from hallmark.tasks.verification.same_records import record_faults
 from hallmark.tasks.verification.series_plan import series_plan
 
@@ -91,6 +92,7 @@ def verify_release(
     public_key: Path | None = None,
     certified: Path | None = None,
     keys: KeysAtHand | None = None,
+    notices: Sequence[Path] = (),
 ) -> Verification:
     """Check everything that can be checked without the private data.
 
@@ -102,6 +104,8 @@ def verify_release(
             the folder.
         keys: the agency's register of keys, obtained from elsewhere, to check whether each key was
             valid when it signed.
+        notices: folders and files of notices, which tell of a release that it was superseded, and
+            fail one that was withdrawn.
     Returns:
         One entry a check. A file that is missing or broken is a failed check, not an exception.
     """
@@ -114,6 +118,9 @@ def verify_release(
         *_rehearsed(manifest),
         _signature(folder, manifest, public_key),
         *(_time_stamp(folder) if keys is None else key_checks(folder, manifest, keys)),
+        *notice_checks(
+            folder, manifest, notices, KnownKeys.given(public_key, keys and keys.register)
+        ),
         _check("files", _file_faults(folder, manifest), f"{len(manifest.files)} as signed"),
     ]
     if not all(is_plain(folder / name) for name in manifest.files):
