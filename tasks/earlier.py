@@ -85,9 +85,7 @@ def with_earlier(job: Job) -> Job:
     return replace(job, prepared=learning(prepared, earlier, tuple(releases)))
 
 
-def _last_revisions(
-    out: Path, form: re.Pattern[str], current: str, known: KnownKeys
-) -> list[Path]:
+def _last_revisions(out: Path, form: re.Pattern[str], current: str, known: KnownKeys) -> list[Path]:
     """Folders of releases about earlier periods, of each the last revision, in order; none of a
     period whose last revision was withdrawn.
 

@@ -25,15 +25,14 @@ from hallmark.flows.cli.exits import ExitCode, exit_code_of
 from hallmark.flows.cli.forget import forget
 from hallmark.flows.cli.keys import key_app, time_stamp
 from hallmark.flows.cli.ledger import ledger_app
+from hallmark.flows.cli.notices import supersede, withdraw
 from hallmark.flows.cli.options import (
     JsonOption,
     OutOption,
-    ReleaseFolder,
     RunOptions,
     SpecArgument,
     taking,
 )
-from hallmark.flows.cli.notices import supersede, withdraw
 from hallmark.flows.cli.people import people_app
 from hallmark.flows.cli.query import query
 from hallmark.flows.cli.reports import report
@@ -371,7 +370,18 @@ def deploy(
 
 @app.command()
 def verify(
-    folder: ReleaseFolder,
+    folders: Annotated[
+        list[Path],
+        typer.Argument(help="A release folder; with --series, those of all.", metavar="FOLDER"),
+    ],
+    series: Annotated[
+        bool,
+        typer.Option(
+            "--series",
+            help="Check that the releases are one series: what each learned from, revisions and "
+            "their notices, periods, charges.",
+        ),
+    ] = False,
     key: Annotated[
         Path | None,
         typer.Option("--key", help="The agency's public key (PEM), to check who signed."),
@@ -405,15 +415,28 @@ def verify(
 
     Notices that lie beside its folder are told, too; a release that was withdrawn fails.
     """
-    from hallmark.flows.cli.terminal import print_verification
+    from hallmark.flows.cli.terminal import print_verification, print_verified_series
     from hallmark.tasks.installation.key_register import key_register
-    from hallmark.tasks.verification import KeysAtHand, verify_release
+    from hallmark.tasks.verification import KeysAtHand, verify_release, verify_series
 
+    if series and file is not None:
+        raise typer.BadParameter("--file is for the certificate of one release, without --series")
+    if not series and len(folders) != 1:
+        raise typer.BadParameter("give one folder, or all of a series with --series")
     if tsa_ca is not None and keys is None:
         raise typer.BadParameter("--tsa-ca is for time stamps; name the register with --keys")
     at_hand = None if keys is None else KeysAtHand(key_register(keys), tsa_ca)
-    places = [folder.absolute().parent, *(notices or ())]
-    verification = verify_release(folder, key, file, at_hand, places)
+    if series:
+        whole = verify_series(folders, key, at_hand, notices or ())
+        if as_json:
+            say_json(whole.to_json())
+        else:
+            print_verified_series(whole)
+        if not whole.ok:
+            raise typer.Exit(ExitCode.VERIFICATION)
+        return
+    places = [folders[0].absolute().parent, *(notices or ())]
+    verification = verify_release(folders[0], key, file, at_hand, places)
     if as_json:
         say_json(verification.to_json())
     else:

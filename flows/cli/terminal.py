@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # what is only shown is imported by whoever made it
     from hallmark.tasks.planning.instances import Instance
     from hallmark.tasks.publish import Published
     from hallmark.tasks.reading import Finding
-    from hallmark.tasks.verification import Verification
+    from hallmark.tasks.verification import SeriesVerification, Verification
 
 _FAR = 2  # a factor more or fewer rows than expected: perhaps the wrong table
 
@@ -81,6 +81,23 @@ def print_verification(verification: "Verification") -> None:
         ("The release is what it claims.", "green")
         if verification.ok
         else ("Do not use this release.", "red")
+    )
+
+
+def print_verified_series(found: "SeriesVerification") -> None:
+    """Print what is wrong with each release of a series, and every check of all together."""
+    for name, one in found.releases.items():
+        wrong = [check for check in one.checks if not check.ok]
+        mark = ("WRONG", "red") if wrong else ("ok   ", "green")
+        faults = "; ".join(f"{check.name}: {check.detail}" for check in wrong)
+        line(mark, f"  {name}: {faults or f'{len(one.checks)} checks'}")
+    for check in found.checks:
+        mark = ("ok   ", "green") if check.ok else ("WRONG", "red")
+        line(mark, f"  {check.name}: {check.detail}")
+    line(
+        ("The series is what it claims.", "green")
+        if found.ok
+        else ("Do not rely on this series.", "red")
     )
 
 

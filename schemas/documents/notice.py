@@ -37,9 +37,7 @@ class Notice(PublicSection):
     release: Annotated[str, Field(min_length=1), Shown("Release", form="code")]
     manifest: Annotated[Sha256, Shown("Its manifest (SHA-256)", form="code")]
     by: Annotated[Replacement | None, Shown("Superseded by")] = None
-    reason: Annotated[
-        str, Field(min_length=LEAST_REASON, max_length=MOST_REASON), Shown("Reason")
-    ]
+    reason: Annotated[str, Field(min_length=LEAST_REASON, max_length=MOST_REASON), Shown("Reason")]
     stated: Annotated[AwareDatetime, Shown("Time")]
     public_key_fingerprint: Annotated[Sha256, Shown("Signing key (SHA-256)", form="code")]
 

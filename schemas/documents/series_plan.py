@@ -34,7 +34,9 @@ class SeriesPlan(PublicSection):
     embargo_days: Annotated[int | None, Shown("Embargo", unit="days")] = None
     embargo_at: Annotated[str, Shown("Time of that day")] = "00:00"
     timezone: Annotated[str, Shown("Time zone")] = "UTC"
-    public: Annotated[Mapping[str, Sha256], Shown("Public files that the spec names (SHA-256)")] = {}
+    public: Annotated[
+        Mapping[str, Sha256], Shown("Public files that the spec names (SHA-256)")
+    ] = {}
 
     def canonical_bytes(self) -> bytes:
         """The canonical JSON text, of which approvers see the SHA-256."""

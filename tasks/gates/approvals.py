@@ -357,9 +357,7 @@ def _superseded(
                 yield signed, "they decided again"
 
 
-def profile_fault(
-    history: History, signed: SignedDecision, approvers: Sequence[Approver]
-) -> str:
+def profile_fault(history: History, signed: SignedDecision, approvers: Sequence[Approver]) -> str:
     """Why the profile and the register of keys let a decision not count now; empty if they do."""
     return next(_profile_faults(history, signed, approvers), "")
 

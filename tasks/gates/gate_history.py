@@ -289,7 +289,9 @@ def _series_faults(history: History, opening: Opening, carried: SeriesApproval) 
         yield f"{what} rests on another one"
     if SERIES_PLAN not in asked.seen:
         yield f"{what} is about one release, not about a series"
-    names = [name for name in (SERIES_PLAN, "code", "cluster") if name in {*asked.seen, *opening.seen}]
+    names = [
+        name for name in (SERIES_PLAN, "code", "cluster") if name in {*asked.seen, *opening.seen}
+    ]
     if different := [name for name in names if asked.seen.get(name) != opening.seen.get(name)]:
         yield f"{what} is about another {', '.join(different)}"
     if lacking := missing(opening.required, [signed.decision for signed in approvals]):

@@ -223,9 +223,7 @@ def _stopped(
         history, gate, required=required, approvers=profile().approvers, blocking=blocking
     )
     if not there.passed:
-        return _waiting(
-            gate, job, required=required, seen=seen, blocking=blocking, differs=differs
-        )
+        return _waiting(gate, job, required=required, seen=seen, blocking=blocking, differs=differs)
     now = history.at(gate)
     if now is not None and now.passage is None:
         pass_gate(book, job.release, there)

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from ruamel.yaml import YAML, YAMLError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from hallmark.mechanisms.privacy.costs import cost
 from hallmark.mechanisms.privacy.ledger.book import STATEMENTS
@@ -34,7 +35,7 @@ from hallmark.schemas.exact import decimal
 from hallmark.schemas.given_files import MOST_DOCUMENT, bytes_of
 from hallmark.schemas.profile import Profile
 from hallmark.schemas.release_spec import ReleaseSpec
-from hallmark.schemas.series import siblings
+from hallmark.schemas.series import revision_of, siblings
 from hallmark.schemas.templates import first_run
 from hallmark.schemas.visible import visible
 from hallmark.tasks.gates.approvals import profile_fault
@@ -70,13 +71,13 @@ class Coverage:
 
 def keep_series_plan(due: Instance, book: Ledger) -> None:
     """Keep the plan of the series beside the spec of the period that a run of the calendar is
-    about; where each period is approved by itself, none.
+    about; where each period is approved by itself, and for a revision, none.
 
     Raises:
         NoSeriesPlan: the entry is to be approved once, and its account has planned no series.
     """
     file = _kept(due.prepared)
-    if due.entry.plan_approved == "each":
+    if due.entry.plan_approved == "each" or due.revision:
         file.unlink(missing_ok=True)
         return
     plan = series_plan(due, book)
@@ -154,9 +155,7 @@ def coverage(
     carried = _carried(found)
     reasons = list(_reasons(job, asked.seen, seen, found.release))
     started = _as_started(job, book)
-    approvals = [
-        (signed, _fault(started, signed, known)) for signed in approved_once(carried)
-    ]
+    approvals = [(signed, _fault(started, signed, known)) for signed in approved_once(carried)]
     reasons += [
         f"the approval by {signed.decision.person} no longer counts: {fault}"
         for signed, fault in approvals
@@ -187,6 +186,9 @@ def _reasons(
     """How what is seen differs from what was approved at the gate of `release`."""
     prepared, spec = job.prepared, job.prepared.spec
     assert spec.series is not None, "a series was found"
+    if revision_of(spec.release):
+        yield "a revision of a period is approved by itself"
+        return
     plan = _approved_plan(release, approved[SERIES_PLAN])
     if SERIES_PLAN not in seen:
         yield "it is not run by a calendar's entry that is approved once"
@@ -234,7 +236,9 @@ def misfits(plan: SeriesPlan, text: str, spec: ReleaseSpec, *, rho: Fraction) ->
         keys = list(_differing(_content(expected), _content(text)))
         told = ", ".join(keys[:_MOST_KEYS]) or "comments or layout"
         more = f" and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else ""
-        yield f"its spec is not the template that was approved, filled in with {period}: {told}{more}"
+        yield (
+            f"its spec is not the template that was approved, filled in with {period}: {told}{more}"
+        )
 
 
 def _rho(prepared: Prepared) -> Fraction:
@@ -344,7 +348,9 @@ def _differing(old: Any, new: Any, place: str = "") -> Iterator[str]:
     """Places at which two contents differ, with what stands there."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys([*old, *new]):
-            yield from _differing(old.get(key), new.get(key), f"{place}.{key}" if place else f"{key}")
+            yield from _differing(
+                old.get(key), new.get(key), f"{place}.{key}" if place else f"{key}"
+            )
     elif old != new:
         yield f"{place or 'the whole spec'} ({_short(new)}, approved was {_short(old)})"
 

@@ -119,7 +119,10 @@ def verify_release(
         _signature(folder, manifest, public_key),
         *(_time_stamp(folder) if keys is None else key_checks(folder, manifest, keys)),
         *notice_checks(
-            folder, manifest, notices, KnownKeys.given(public_key, keys and keys.register)
+            folder,
+            manifest,
+            notices,
+            KnownKeys.given(public_key, None if keys is None else keys.register),
         ),
         _check("files", _file_faults(folder, manifest), f"{len(manifest.files)} as signed"),
     ]

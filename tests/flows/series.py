@@ -16,7 +16,7 @@ from tests.flows.people import introduce
 
 ROWS = 400
 DELTA = Fraction(1, 10**5)
-CAP = Fraction(1, 10)
+CAP = Fraction(1, 5)
 SHARE = Fraction(1, 20)  # of one month; epsilon 1 costs less
 MONTHS = ("2026-09", "2026-10", "2026-11")
 

@@ -1,4 +1,4 @@
-"""The plan of a series, approved once: what it covers, and what waits for an approval of its own."""
+"""The plan of a series, approved once: what it covers, and what waits for its own approval."""
 
 import json
 from dataclasses import replace
@@ -74,7 +74,6 @@ def test_later_months_need_no_approval_of_their_plan(
     )
 
     with monkeypatch.context() as patched:  # killed after the gate was opened, and before it passed
-
         patched.setattr(gates, "pass_gate", die)
         with pytest.raises(Killed):
             approved.run(SECOND)
@@ -99,7 +98,12 @@ def tampered_folders_are_found(folder: Path) -> None:
     told = read_documents(folder, read_manifest(folder))
     plan, spec = folder / SERIES_PLAN_FILE, folder / SPEC_FILE
     for file, old, new, fault in (
-        (plan, '"2026-10": "1/20"', '"2026-10": "1/2"', "series-plan.json is not what was approved"),
+        (
+            plan,
+            '"2026-10": "1/20"',
+            '"2026-10": "1/2"',
+            "series-plan.json is not what was approved",
+        ),
         (spec, "title: A", "title: B", "is not the template that was approved, filled in"),
         (spec, "hallmark: 1", "hallmark:  1", "filled in with 2026-10: comments or layout"),
     ):
@@ -191,16 +195,16 @@ def test_who_approved_the_series_starts_no_month_of_it(
     assert "the approval by Ada no longer counts: they start this release themselves" in waits.out
 
 
-def test_code_that_was_not_approved_waits(
-    passed: MonthlySeries, monkeypatch: pytest.MonkeyPatch
-):
+def test_code_that_was_not_approved_waits(passed: MonthlySeries, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(gates, "code_digest", lambda: "f" * 64)
     waits = passed.run(SECOND)
     assert waits.code == 7
     assert "the code is not what was approved" in waits.out
 
 
-def test_an_override_is_of_one_release_alone(series: MonthlySeries, monkeypatch: pytest.MonkeyPatch):
+def test_an_override_is_of_one_release_alone(
+    series: MonthlySeries, monkeypatch: pytest.MonkeyPatch
+):
     assert series.run(FIRST).code == 7
     assert series.decide("override", f"acs-{FIRST}", "Ola").code == 0
     monkeypatch.setattr("hallmark.flows.release._stage", die)

@@ -501,7 +501,7 @@ def of_series(first: Told, release: str = "first", **opening: Any) -> Told:
 def test_the_plan_of_a_series_is_approved_once(tmp_path: Path):
     told = of_series(approved_series())
     assert faults(tmp_path, told) == ""
-    assert [(one.person, one.outcome) for one in told.outcomes()][0] == (
+    assert next((one.person, one.outcome) for one in told.outcomes()) == (
         "Ada",
         "counted: approved once for the whole series, at the gate of first",
     )

@@ -1,4 +1,4 @@
-"""Notices that a release was superseded or withdrawn: what they say, who is believed, what stays."""
+"""Notices that a release was superseded or withdrawn: what they say, and who is believed."""
 
 import base64
 import json
@@ -125,9 +125,7 @@ def test_no_notice_is_given_of_what_is_not_ours_or_not_as_signed(
 def signed_by(key: SigningKey, file: Path, **changes: Any) -> None:
     """Sign a notice again, after a change."""
     signed = SignedNotice.model_validate_json(file.read_bytes())
-    notice = signed.notice.model_copy(
-        update={"public_key_fingerprint": key.fingerprint, **changes}
-    )
+    notice = signed.notice.model_copy(update={"public_key_fingerprint": key.fingerprint, **changes})
     public = key.signer.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     forged = SignedNotice(
         notice=notice,
