@@ -416,11 +416,19 @@ def verify(
     Notices that lie beside its folder are told, too; a release that was withdrawn fails.
     """
     from hallmark.flows.cli.terminal import print_verification, print_verified_series
+    from hallmark.schemas.documents.notice import is_notice_file
     from hallmark.tasks.installation.key_register import key_register
     from hallmark.tasks.verification import KeysAtHand, verify_release, verify_series
 
     if series and file is not None:
         raise typer.BadParameter("--file is for the certificate of one release, without --series")
+    for place in notices or ():
+        if not place.is_dir() and not is_notice_file(place.name):
+            raise typer.BadParameter(
+                f"{place} is not called as a notice is, RELEASE.superseded.json or "
+                "RELEASE.withdrawn.json",
+                param_hint="--notices",
+            )
     if not series and len(folders) != 1:
         raise typer.BadParameter("give one folder, or all of a series with --series")
     if tsa_ca is not None and keys is None:

@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 
 from hallmark.flows import engine
 from hallmark.flows.deployments import deploy_calendar, take_off
+from hallmark.flows.desk.coming import coming
 from hallmark.flows.desk.pages import ledger, page
 from hallmark.flows.desk.recurrence import as_cron, in_words
 from hallmark.flows.desk.specs import looked_at
@@ -63,7 +64,17 @@ def calendar_page(request: Request) -> Response:
     except engine.EngineMissing as error:
         problem = str(error)
     return page(
-        request, "calendar", rows=rows, problem=problem, templates=templates(), budget=shown
+        request,
+        "calendar",
+        rows=rows,
+        problem=problem,
+        templates=templates(),
+        budget=shown,
+        coming=coming(
+            [(row.entry.name, row.due) for row in rows if row.due is not None],
+            logged_in(request),
+            profile(),
+        ),
     )
 
 

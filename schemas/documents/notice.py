@@ -70,3 +70,8 @@ class SignedNotice(PublicSection):
 def notice_file(release: str, kind: NoticeKind) -> str:
     """The name of the file of a notice, which lies beside the release's folder."""
     return f"{release}.{kind}.json"
+
+
+def is_notice_file(name: str) -> bool:
+    """Whether a file is called as notices are."""
+    return any(name.endswith(notice_file("", kind)) for kind in KINDS)

@@ -260,3 +260,17 @@ def test_a_revision_is_begun_once_and_only_of_what_is_published(
     assert series.run(SECOND).code == 0
     record = json.loads((series.out / f"acs-{SECOND}" / RECORD_FILE).read_bytes())
     assert record["post_processing"]["earlier"] == []  # whose last revision is withdrawn
+
+
+def test_a_revision_has_an_embargo_of_its_own_and_supersedes_when_that_ends(
+    hallmark: Hallmark, home: Path, tmp_path: Path
+):
+    series = MonthlySeries(hallmark, tmp_path, home)
+    assert series.run(FIRST).code == 0
+    series.schedule(embargo={"days": 3, "at": "09:00"})
+    for _ in range(2):
+        waits = series.run(FIRST, "--revision", REASON)
+        assert waits.code == 7
+        assert "acs-2026-09-r1 is complete and may be published from" in said(waits)
+    assert not list(series.out.glob("*.superseded.json"))
+    assert not (series.out / f"acs-{FIRST}-r1").exists()
