@@ -544,6 +544,14 @@ def overridden() -> Told:
     return of_series(first)
 
 
+def in_another_role() -> Told:
+    first = ToldOfSeries()
+    first.open("plan", "steward")
+    first.say("Di", "steward")
+    first.close("plan")
+    return of_series(first)
+
+
 def of_another_plan() -> Told:
     first = ToldOfSeries()
     first.open("plan", seen=OTHER | {"series plan": "7" * 64})
@@ -606,6 +614,7 @@ def key_under_another_name() -> Told:
         (forged, "the signature does not belong to the decision"),
         (rejected, "it passes a gate that was passed or rejected before"),
         (overridden, "ends without an approval"),
+        (in_another_role, "lacks approvals by methodologist"),
         (of_another_plan, "is about another series plan"),
         (of_other_code, "is about another code"),
         (of_one_release, "is about one release, not about a series"),
