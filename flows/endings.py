@@ -7,6 +7,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.states import Completed
 
 from hallmark.schemas.documents.approvals import Waiting
+from hallmark.schemas.documents.series_plan import SERIES_PLAN
 from hallmark.tasks.installation.server_mode import DESK_URL
 from hallmark.tasks.publish import Published
 from hallmark.tasks.rendering.markdown import plain, table
@@ -39,7 +40,10 @@ def in_words(waiting: Waiting) -> str:
         return f"release {waiting.release} is complete and may be published from {waiting.until}"
     what = "its plan" if waiting.gate == "plan" else "the finished release"
     required = ", ".join(waiting.required)
-    return f"release {waiting.release} is waiting for {required} to approve {what}"
+    differs = "".join(f"; {reason}" for reason in waiting.differs)
+    if waiting.gate == "plan" and SERIES_PLAN in waiting.seen:
+        what += " and that of the series"
+    return f"release {waiting.release} is waiting for {required} to approve {what}{differs}"
 
 
 def _way_on(waiting: Waiting) -> str:

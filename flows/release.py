@@ -37,6 +37,7 @@ from hallmark.tasks.installation.workspace import Workspace, home, ledger_url
 from hallmark.tasks.job import Job
 from hallmark.tasks.ledger.budget_left import tell_budget
 from hallmark.tasks.ledger.charged_twice import warn_if_charged_twice
+from hallmark.tasks.notices import tell_superseded
 from hallmark.tasks.output.finalise import FinalFile, finalise, staged
 from hallmark.tasks.output.output_table import load_into_database, refuse_occupied
 from hallmark.tasks.panel import write_people
@@ -104,6 +105,7 @@ def carry_out(
         refuse_given_up(job.workspace)
         note(job.workspace, prepared.spec, prepared.folder, None)
         if (done := already_published(job)) is not None:
+            tell_superseded(job)  # in case that run was killed before it had
             load_into_database(prepared.spec, Path(done.folder))
             return done
         refuse_occupied(prepared.spec)
@@ -130,6 +132,7 @@ def carry_out(
                 return waits
             announce("publish")
             published = publish(job)
+            tell_superseded(job)
             load_into_database(prepared.spec, Path(published.folder))
             return published
 

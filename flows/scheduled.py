@@ -12,11 +12,14 @@ from prefect_dask import DaskTaskRunner
 from hallmark.flows.cluster import THREADS
 from hallmark.flows.endings import Ending, ended
 from hallmark.flows.release import carry_out
+from hallmark.tasks.gates.series_approval import keep_series_plan
 from hallmark.tasks.installation.operator import Order, numbered, ordered
 from hallmark.tasks.installation.places import given, out_folder
-from hallmark.tasks.installation.workspace import AlreadyRunning
+from hallmark.tasks.installation.workspace import AlreadyRunning, ledger_url
+from hallmark.tasks.ledger.anchors import open_ledger
 from hallmark.tasks.planning.instances import instance
 from hallmark.tasks.planning.recurring import scheduled_by
+from hallmark.tasks.revisions import revision as revised
 from hallmark.tasks.runs import run_logged
 
 
@@ -27,6 +30,7 @@ def calendar_release(
     out: str | None = None,
     period: str | None = None,
     order: str | None = None,
+    revision: str | None = None,
 ) -> Ending:
     """Run the release of a calendar's entry for one period, or continue it.
 
@@ -41,15 +45,22 @@ def calendar_release(
             `HALLMARK_RELEASES`, which is the default.
         period: a missed period, such as 2026-11, instead of the current one.
         order: number of the order that somebody gave at the desk.
+        revision: why a period that is published is released again, by a release of its own.
     """
     moment = flow_run.scheduled_start_time or datetime.now(UTC)
     with run_logged():
         file = given("calendar", calendar)
-        due = instance(file, entry, moment, period)
+        folder = out_folder(out)
+        again = (
+            None
+            if revision is None
+            else revised(file, entry, moment, period, reason=revision, out=folder)
+        )
+        due = instance(file, entry, moment, period, again)
         try:
-            folder = out_folder(out)
             prepared = due.prepared.releasing()
             release = prepared.spec.release
+            keep_series_plan(due, open_ledger(ledger_url()))
             with ordered(order or _order_of_schedule(file, entry, release), release):
                 outcome = carry_out(prepared, folder, resume=True, allowance=due.allowance)
         except AlreadyRunning as error:

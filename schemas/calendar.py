@@ -6,9 +6,9 @@ and its own noise. Read one with `schemas.loading.load_calendar`.
 """
 
 import re
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 from fractions import Fraction
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import Field, field_validator, model_validator
@@ -16,9 +16,7 @@ from pydantic import Field, field_validator, model_validator
 from hallmark.schemas.exact import BelowOne, Positive
 from hallmark.schemas.section import Format, Identifier, Section
 from hallmark.schemas.series import PERIODS
-
-PERIOD_MARK = "{period}"
-_TIME = r"^([01]\d|2[0-3]):[0-5]\d$"
+from hallmark.schemas.templates import Embargo
 
 Period = Literal["day", "week", "month", "quarter", "year"]
 
@@ -30,23 +28,6 @@ class PeriodBudget(Section):
     """the epsilon of each period, an exact number above 0"""
     delta: BelowOne = Fraction(0)
     """the delta of each period; 0 for pure differential privacy"""
-
-
-class Embargo(Section):
-    """When a period's release may be published."""
-
-    days: int = Field(ge=0, le=366)
-    """the number of days after the day that the run was scheduled for"""
-    at: Annotated[str, Field(pattern=_TIME)] = "00:00"
-    """the time of that day in the entry's time zone, such as 09:00"""
-
-    @field_validator("at", mode="before")
-    @classmethod
-    def _check_time(cls, at: object) -> object:
-        """Say what is wrong as a time, before the pattern does."""
-        if isinstance(at, str) and not re.fullmatch(_TIME, at):
-            raise ValueError(f"is {at!r}; give a time, such as 09:00")
-        return at
 
 
 class Scheduled(Section):
@@ -67,6 +48,9 @@ class Scheduled(Section):
     """the most that the releases of one period may reserve: {epsilon: ..., delta: ...}"""
     embargo: Embargo | None = None
     """when a period's release may be published; defaults to at once"""
+    plan_approved: Literal["each", "once"] = "each"
+    """whether the plan of each period is approved, or once the plan of the series: the template
+    with the share of each period, at the gate of the first period that is run"""
 
     @field_validator("cron")
     @classmethod
@@ -94,11 +78,7 @@ class Scheduled(Section):
 
     def embargo_of(self, moment: datetime) -> datetime | None:
         """When the release of a run scheduled for `moment` may be published."""
-        if self.embargo is None:
-            return None
-        zone = ZoneInfo(self.timezone)
-        day = moment.astimezone(zone).date() + timedelta(days=self.embargo.days)
-        return datetime.combine(day, time.fromisoformat(self.embargo.at), zone)
+        return None if self.embargo is None else self.embargo.ends(moment, self.timezone)
 
     def check_period(self, name: str) -> str:
         """The name unchanged, if it is a period of the entry's length, such as 2026-11 for months.

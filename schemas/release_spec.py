@@ -25,7 +25,7 @@ from hallmark.schemas.public_totals import PublicTotal
 from hallmark.schemas.question import QuestionError, parse_question
 from hallmark.schemas.rules.rules import Rule
 from hallmark.schemas.section import Format, Identifier, Problem, Section
-from hallmark.schemas.series import Series, with_columns_before
+from hallmark.schemas.series import Series, revision_of, with_columns_before
 from hallmark.schemas.spec_checks import SoundSections, problems_between
 from hallmark.schemas.spec_sections import (
     CertificateRequest,
@@ -160,12 +160,18 @@ class ReleaseSpec(Section):
                 yield Problem((key,), f"belongs to a rehearsal, so it must begin with {word!r}")
 
     def _series_problems(self) -> Iterator[Problem]:
-        """A name that does not say which period the release is about."""
+        """A name that does not say which period the release is about, or that it revises one."""
         if self.series is not None and self.series.period not in self.release:
             yield Problem(
                 ("release",),
                 f"must hold the period that the release is about, {self.series.period}, as in "
                 f"{self.release}-{self.series.period}",
+            )
+        if self.series is not None and self.series.revised and not revision_of(self.release):
+            yield Problem(
+                ("series", "revised"),
+                "is said of a revision, whose name ends in -r1, -r2 and so on, unlike "
+                f"{self.release}; leave it out, or let the release be named {self.release}-r1",
             )
 
     @property

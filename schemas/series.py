@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from datetime import date
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -100,6 +100,9 @@ class Series(Section):
     panel: Panel | None = None
     """whether, and how, the same synthetic people run through the periods: {begins: "2024",
     columns: [region], constant: [sex], grows: {age: 1}}"""
+    revised: Annotated[str, Field(min_length=3, max_length=1000)] | None = None
+    """why the period is released again, of a revision (-r1 at the end of the release's name); the
+    notice that it supersedes the earlier release says so"""
 
     @field_validator("period")
     @classmethod
@@ -155,6 +158,12 @@ def _is_in_the_calendar(length: str, period: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def revision_of(release: str) -> int:
+    """Which revision of its period a release of this name is; 0 if it is none."""
+    found = _REVISION.search(release)
+    return 0 if found is None else int(found[1])
 
 
 def siblings(release: str, period: str) -> re.Pattern[str]:

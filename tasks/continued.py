@@ -12,19 +12,22 @@ from hallmark.schemas.documents.manifest import MANIFEST_FILE, PERSONS_FILE, SPE
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.series import siblings
 from hallmark.tasks.earlier import last_revisions
-from hallmark.tasks.installation.signing import digest
+from hallmark.tasks.installation.signing import digest, key_for
+from hallmark.tasks.installation.workspace import home
 from hallmark.tasks.job import Job
 from hallmark.tasks.output.released import released_values
 from hallmark.tasks.panel import Continued, keep_past, past_kept, persons_of
 from hallmark.tasks.panel.past import KeptPast, PastRefused
 from hallmark.tasks.planning.coding import codec_of
 from hallmark.tasks.verification.as_signed import as_signed
+from hallmark.tasks.verification.notices import own_keys
 
 
 def keep_continued(job: Job) -> None:
     """Keep what a panel goes on from in the workspace, where the spec has one and nothing is kept.
 
     Raises:
+        EarlierRefused: beside an earlier release lies a notice that is not the agency's.
         PastRefused: the period before has no release of the panel, or another account paid for it.
         NotAsSigned: its files are not those that were signed.
     """
@@ -37,9 +40,10 @@ def keep_continued(job: Job) -> None:
     now = period(series.period)
     last = name_of(Period(now.length, now.number - 1))
     form = siblings(spec.release, series.period)
+    known = own_keys(key_for(spec, home()).fingerprint)
     found = [
         folder
-        for folder in last_revisions(job.out, form, series.period, PERSONS_FILE)
+        for folder in last_revisions(job.out, form, series.period, PERSONS_FILE, known)
         if (match := form.fullmatch(folder.name)) is not None and match["period"] == last
     ]
     if not found:
@@ -50,7 +54,7 @@ def keep_continued(job: Job) -> None:
         )
     (folder,) = found
     as_signed(folder)
-    before = load_spec(folder / SPEC_FILE)
+    before = load_spec(folder / SPEC_FILE, is_published=True)
     account = before.population.account
     if account != spec.population.account:
         raise PastRefused(

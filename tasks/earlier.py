@@ -23,13 +23,20 @@ from hallmark.mechanisms.privacy.presence import period
 from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE
 from hallmark.schemas.series import siblings
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.installation.workspace import whole
+from hallmark.tasks.installation.signing import key_for
+from hallmark.tasks.installation.workspace import home, whole
 from hallmark.tasks.job import Job
 from hallmark.tasks.output.measurements import MeasurementFile, read_measurements
 from hallmark.tasks.planning.coding import TableCodec, cell_labels
 from hallmark.tasks.planning.prepare import learning
 from hallmark.tasks.planning.prepared import EarlierRelease, PreparedRelease
 from hallmark.tasks.verification.documents import Unsound, read_manifest
+from hallmark.tasks.verification.notices import (
+    KnownKeys,
+    notice_files,
+    notices_of,
+    own_keys,
+)
 
 _KEPT = "earlier.json"
 
@@ -63,7 +70,9 @@ def with_earlier(job: Job) -> Job:
     if kept.exists():
         found = list(_as_kept(job.out, form, json.loads(kept.read_text())))
     else:
-        folders = last_revisions(job.out, form, series.period, MEASUREMENTS_FILE)[-MOST_PERIODS:]
+        known = own_keys(key_for(prepared.spec, home()).fingerprint)
+        folders = last_revisions(job.out, form, series.period, MEASUREMENTS_FILE, known)
+        folders = folders[-MOST_PERIODS:]
         found = [_opened(folder, form) for folder in folders]
         with whole(kept) as draft:
             draft.write_text(json.dumps({one.folder.name: one.measurements for one in found}))
@@ -77,12 +86,18 @@ def with_earlier(job: Job) -> Job:
     return replace(job, prepared=learning(prepared, earlier, tuple(releases)))
 
 
-def last_revisions(out: Path, form: re.Pattern[str], current: str, holding: str) -> list[Path]:
-    """Folders of releases about earlier periods, of each the last revision, in order.
+def last_revisions(
+    out: Path, form: re.Pattern[str], current: str, holding: str, known: KnownKeys
+) -> list[Path]:
+    """Folders of releases about earlier periods, of each the last revision, in order; none of a
+    period whose last revision was withdrawn.
 
     Args:
         form: of their names (`schemas.series.siblings`).
         holding: a file that they have.
+        known: keys of the agency, whose notices count.
+    Raises:
+        EarlierRefused: beside one lies a notice that is not the agency's.
     """
     now = period(current)
     revisions: dict[int, tuple[int, Path]] = {}
@@ -96,7 +111,19 @@ def last_revisions(out: Path, form: re.Pattern[str], current: str, holding: str)
             continue  # such as a 30 February, which no release is about
         if number < now.number and revision >= revisions.get(number, (0, folder))[0]:
             revisions[number] = (revision, folder)
-    return [folder for _, (_, folder) in sorted(revisions.items())]
+    last = (folder for _, (_, folder) in sorted(revisions.items()))
+    return [folder for folder in last if not _is_withdrawn(folder, known)]
+
+
+def _is_withdrawn(folder: Path, known: KnownKeys) -> bool:
+    if not any(notice_files(folder.name, [folder.parent])):
+        return False
+    try:
+        return any(notice.kind == "withdrawn" for notice in notices_of(folder, known=known))
+    except Unsound as error:
+        raise EarlierRefused(
+            f"series: {folder}: {error}. No budget is lost: run again with --resume"
+        ) from None
 
 
 def _opened(folder: Path, form: re.Pattern[str]) -> _Found:

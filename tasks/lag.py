@@ -13,11 +13,11 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from hallmark.mechanisms.privacy.presence import period
-from hallmark.schemas.calendar import PERIOD_MARK
 from hallmark.schemas.columns.columns import Column
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.table_sections import DataSource
+from hallmark.schemas.templates import PERIOD_MARK
 from hallmark.tasks.installation.errors import PrivateFact, SafeError
 from hallmark.tasks.installation.workspace import Workspace, whole
 from hallmark.tasks.planning.private_tables import note

@@ -40,7 +40,7 @@ def panel(folders: Sequence[Path]) -> pd.DataFrame:
     frames: list[pd.DataFrame] = []
     last: tuple[Period, Path] | None = None
     for number, folder in opened.items():
-        spec = load_spec(folder / SPEC_FILE)
+        spec = load_spec(folder / SPEC_FILE, is_published=True)
         if last is not None:
             _refuse_gap(*last, number, folder)
         frames.append(_records(folder, spec, number))
@@ -57,7 +57,7 @@ def _opened(folder: Path) -> tuple[Period, Path]:
             "in its spec asks for (docs/series.md)"
         )
     as_signed(folder)
-    series = load_spec(folder / SPEC_FILE).series
+    series = load_spec(folder / SPEC_FILE, is_published=True).series
     if series is None:
         raise NoPanel(f"{folder} states no period (series.period in its spec)")
     return period(series.period), folder

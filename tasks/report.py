@@ -23,11 +23,12 @@ from hallmark.schemas.documents.manifest import (
     DICTIONARY_FILE,
     MEASUREMENTS_FILE,
     RECORD_FILE,
+    SERIES_PLAN_FILE,
     SPEC_FILE,
     Software,
 )
 from hallmark.tasks.expectations import Rule
-from hallmark.tasks.gates.gates import decided_on_plan, tables_shown
+from hallmark.tasks.gates.gates import decided_on_plan, series_plan_shown, tables_shown
 from hallmark.tasks.generate import SyntheticFile
 from hallmark.tasks.installation.code import IMAGE_VARIABLE
 from hallmark.tasks.installation.operator import operator
@@ -105,6 +106,8 @@ def report(
         prepared, certified, rows=final.rows, attenuated=record.utility.attenuated
     )
     (folder / SPEC_FILE).write_bytes(prepared.spec_file)
+    if (series := series_plan_shown(job)) is not None:
+        (folder / SERIES_PLAN_FILE).write_bytes(series)
     (folder / CERTIFICATE_FILE).write_text(certified.model_dump_json(indent=2) + "\n")
     (folder / DICTIONARY_FILE).write_text(dictionary.model_dump_json(indent=2) + "\n")
     (folder / RECORD_FILE).write_bytes(record.to_json())

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
-from hallmark.schemas.calendar import PERIOD_MARK
 from hallmark.schemas.profile import Profile
+from hallmark.schemas.templates import PERIOD_MARK
 from hallmark.schemas.yaml_document import Unreadable, read_document
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.planning.places import ordered_spec, specs_folder, tables_folder

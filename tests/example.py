@@ -112,7 +112,7 @@ def only(folder: Path, *names: str) -> dict[str, Any]:
     return few
 
 
-def open_account(**changes: Any) -> None:
+def open_account(account: str = "test-people", **changes: Any) -> None:
     """Open the account of the example's people in the default ledger."""
     from fractions import Fraction
 
@@ -127,7 +127,7 @@ def open_account(**changes: Any) -> None:
         "by": "tests",
         "reason": "tests",
     }
-    open_ledger(ledger_url()).open_account("test-people", **(terms | changes))
+    open_ledger(ledger_url()).open_account(account, **(terms | changes))
 
 
 def charges() -> "list[Entry]":

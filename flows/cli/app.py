@@ -25,10 +25,10 @@ from hallmark.flows.cli.exits import ExitCode, exit_code_of
 from hallmark.flows.cli.forget import forget
 from hallmark.flows.cli.keys import key_app, time_stamp
 from hallmark.flows.cli.ledger import ledger_app
+from hallmark.flows.cli.notices import supersede, withdraw
 from hallmark.flows.cli.options import (
     JsonOption,
     OutOption,
-    ReleaseFolder,
     RunOptions,
     SpecArgument,
     taking,
@@ -371,7 +371,18 @@ def deploy(
 
 @app.command()
 def verify(
-    folder: ReleaseFolder,
+    folders: Annotated[
+        list[Path],
+        typer.Argument(help="A release folder; with --series, those of all.", metavar="FOLDER"),
+    ],
+    series: Annotated[
+        bool,
+        typer.Option(
+            "--series",
+            help="Check that the releases are one series: what each learned from, revisions and "
+            "their notices, periods, charges.",
+        ),
+    ] = False,
     key: Annotated[
         Path | None,
         typer.Option("--key", help="The agency's public key (PEM), to check who signed."),
@@ -390,17 +401,51 @@ def verify(
         ),
     ] = None,
     tsa_ca: RootsOption = None,
+    notices: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--notices",
+            help="A notice that the release was superseded or withdrawn, or a folder of such, "
+            "beside the folder that holds the release. Repeatable.",
+            exists=True,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a release offline: signature, files, claims, data; exit 6 if anything is wrong."""
-    from hallmark.flows.cli.terminal import print_verification
-    from hallmark.tasks.installation.key_register import key_register
-    from hallmark.tasks.verification import KeysAtHand, verify_release
+    """Check a release offline: signature, files, claims, data; exit 6 if anything is wrong.
 
+    Notices that lie beside its folder are told, too; a release that was withdrawn fails.
+    """
+    from hallmark.flows.cli.terminal import print_verification, print_verified_series
+    from hallmark.schemas.documents.notice import is_notice_file
+    from hallmark.tasks.installation.key_register import key_register
+    from hallmark.tasks.verification import KeysAtHand, verify_release, verify_series
+
+    if series and file is not None:
+        raise typer.BadParameter("--file is for the certificate of one release, without --series")
+    for place in notices or ():
+        if not place.is_dir() and not is_notice_file(place.name):
+            raise typer.BadParameter(
+                f"{place} is not called as a notice is, RELEASE.superseded.json or "
+                "RELEASE.withdrawn.json",
+                param_hint="--notices",
+            )
+    if not series and len(folders) != 1:
+        raise typer.BadParameter("give one folder, or all of a series with --series")
     if tsa_ca is not None and keys is None:
         raise typer.BadParameter("--tsa-ca is for time stamps; name the register with --keys")
     at_hand = None if keys is None else KeysAtHand(key_register(keys), tsa_ca)
-    verification = verify_release(folder, key, file, at_hand)
+    if series:
+        whole = verify_series(folders, key, at_hand, notices or ())
+        if as_json:
+            say_json(whole.to_json())
+        else:
+            print_verified_series(whole)
+        if not whole.ok:
+            raise typer.Exit(ExitCode.VERIFICATION)
+        return
+    places = [folders[0].absolute().parent, *(notices or ())]
+    verification = verify_release(folders[0], key, file, at_hand, places)
     if as_json:
         say_json(verification.to_json())
     else:
@@ -426,6 +471,8 @@ _ELSEWHERE = (
     reopen,
     override,
     approver_key,
+    supersede,
+    withdraw,
     time_stamp,
     doctor,
     backup,

@@ -52,8 +52,17 @@ def run(
         str | None, typer.Option(help="A period such as 2026-11; default: the current one.")
     ] = None,
     out: OutOption = None,
+    revision: Annotated[
+        str | None,
+        typer.Option(
+            "--revision",
+            help="Release a published period again, with a draw and a charge of its own: why, for "
+            "everybody who uses the release. With the same reason, that revision is continued.",
+            metavar="REASON",
+        ),
+    ] = None,
 ) -> None:
-    """Run an entry's release for one period, or continue it."""
+    """Run an entry's release for one period, or continue it; or revise it."""
     from hallmark.schemas.loading import load_calendar
 
     load_calendar(calendar)  # a wrong calendar is refused before anything else happens
@@ -70,7 +79,11 @@ def run(
             where = str(out_folder(out and out.absolute()))
             with quiet.orchestrated(starting):
                 ending = calendar_release(
-                    calendar=str(calendar), entry=entry, out=where, period=period
+                    calendar=str(calendar),
+                    entry=entry,
+                    out=where,
+                    period=period,
+                    revision=revision,
                 )
     if ending is None:
         say("Another run of this release is in progress; nothing was done.")

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hallmark.flows.screen import line, table
+from hallmark.schemas.documents.series_plan import SERIES_PLAN
 from hallmark.tasks.ledger import words
 
 if TYPE_CHECKING:  # what is only shown is imported by whoever made it
@@ -17,7 +18,7 @@ if TYPE_CHECKING:  # what is only shown is imported by whoever made it
     from hallmark.tasks.planning.instances import Instance
     from hallmark.tasks.publish import Published
     from hallmark.tasks.reading import Finding
-    from hallmark.tasks.verification import Verification
+    from hallmark.tasks.verification import SeriesVerification, Verification
 
 _FAR = 2  # a factor more or fewer rows than expected: perhaps the wrong table
 
@@ -80,6 +81,23 @@ def print_verification(verification: "Verification") -> None:
         ("The release is what it claims.", "green")
         if verification.ok
         else ("Do not use this release.", "red")
+    )
+
+
+def print_verified_series(found: "SeriesVerification") -> None:
+    """Print what is wrong with each release of a series, and every check of all together."""
+    for name, one in found.releases.items():
+        wrong = [check for check in one.checks if not check.ok]
+        mark = ("WRONG", "red") if wrong else ("ok   ", "green")
+        faults = "; ".join(f"{check.name}: {check.detail}" for check in wrong)
+        line(mark, f"  {name}: {faults or f'{len(one.checks)} checks'}")
+    for check in found.checks:
+        mark = ("ok   ", "green") if check.ok else ("WRONG", "red")
+        line(mark, f"  {check.name}: {check.detail}")
+    line(
+        ("The series is what it claims.", "green")
+        if found.ok
+        else ("Do not rely on this series.", "red")
     )
 
 
@@ -183,6 +201,10 @@ def print_waiting(found: "Sequence[tuple[Waiting, Standing | None]]") -> None:
             line("  ", ("blocked", "yellow"), f"    {gap}")
         if there.warning:
             line("  ", ("warning", "yellow"), f"    {there.warning}")
+        if SERIES_PLAN in waiting.seen:
+            line("  about      the plan of the whole series: later periods wait for no other")
+        for reason in waiting.differs:
+            line("  ", ("differs", "yellow"), f"    {reason}")
         for name, digest in waiting.seen.items():
             line(f"  seen       {name}: {digest[:16]}…")
 

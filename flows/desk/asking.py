@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from hallmark.flows.desk import drafts
 from hallmark.flows.desk.specs import looked_at
 from hallmark.flows.desk.visitor import logged_in
-from hallmark.schemas.calendar import PERIOD_MARK
+from hallmark.schemas.templates import PERIOD_MARK
 from hallmark.schemas.written import Lines
 from hallmark.tasks import asked
 from hallmark.tasks.installation.errors import SafeError

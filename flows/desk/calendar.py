@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 
 from hallmark.flows import engine
 from hallmark.flows.desk.agency import Reason, overtaken, propose
+from hallmark.flows.desk.coming import coming
 from hallmark.flows.desk.pages import ledger, page
 from hallmark.flows.desk.recurrence import as_cron, as_day, in_words
 from hallmark.flows.desk.schedules import ScheduleText, document, is_schedule, written
@@ -75,6 +76,11 @@ def calendar_page(request: Request, entry: Annotated[str, Query(max_length=64)] 
         ended=[one for one in changes if one.decided is not None],
         entry=_shown(entry) if entry else _NEW,
         chosen=entry,
+        coming=coming(
+            [(row.entry.name, row.due) for row in rows if row.due is not None],
+            logged_in(request),
+            profile(),
+        ),
     )
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from fastapi import HTTPException
 
-from hallmark.schemas.calendar import PERIOD_MARK
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.section import IDENTIFIER, Problem
 from hallmark.schemas.spec_questions import Questions, questions_about
+from hallmark.schemas.templates import PERIOD_MARK
 from hallmark.schemas.yaml_document import read_text
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, private_folder, whole

@@ -22,7 +22,8 @@ from hallmark.flows.going_on import go_on
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Approver, Waiting, known_as
 from hallmark.schemas.documents.decisions import Outcome, SignedDecision
-from hallmark.schemas.documents.manifest import LABEL_FILE, REPORT_FILE
+from hallmark.schemas.documents.manifest import LABEL_FILE, REPORT_FILE, SERIES_PLAN_FILE
+from hallmark.schemas.documents.series_plan import SERIES_PLAN, SeriesPlan
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.profile import Profile
 from hallmark.schemas.written import Line, Lines
@@ -103,6 +104,7 @@ def release_page(request: Request, release: str) -> Response:
         approvers=known.approvers,
         report=REPORT_FILE,
         label=LABEL_FILE,
+        series_plan=SERIES_PLAN_FILE,
         spec=_kept_spec(one) if visitor.may(Right.PREPARE) else None,
         asked=_asked(one) if reviews else None,
         now=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -318,6 +320,7 @@ def _to_decide(one: ReleaseState, *, mends: bool) -> dict[str, Any]:
     rehearsal = _rehearsal(one.waits)
     return {
         "plan": plan,
+        "series": _series_plan(one.waits),
         "file": _file_standing(one.waits, mends=mends),
         "rehearsal": rehearsal,
         "named": rehearsal is not None and one.waits.seen.get(REHEARSED) == rehearsal.digest(),
@@ -326,6 +329,14 @@ def _to_decide(one: ReleaseState, *, mends: bool) -> dict[str, Any]:
         "content": json.dumps(asked_now(one.waits, one.history)),
         "compared": compared(one.waits, one.history),
     }
+
+
+def _series_plan(waits: Waiting) -> SeriesPlan | None:
+    """The plan of the whole series, where a decision is about that, too."""
+    if waits.gate != "plan" or SERIES_PLAN not in waits.seen:
+        return None
+    content = (shown_folder(waits) / SERIES_PLAN_FILE).read_bytes()
+    return SeriesPlan.model_validate_json(content)
 
 
 def _file_standing(waits: Waiting, *, mends: bool) -> Standing:

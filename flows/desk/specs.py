@@ -17,12 +17,12 @@ from hallmark.flows.desk.beginnings import begun, refuse_taken
 from hallmark.flows.desk.pages import STAGED, ledger, page, part
 from hallmark.flows.desk.tables import ENDINGS, brought_by
 from hallmark.flows.desk.visitor import Visitor, logged_in
-from hallmark.schemas.calendar import PERIOD_MARK
 from hallmark.schemas.exact import read_exact
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.section import MOST_CHARACTERS
 from hallmark.schemas.spec_questions import Questions
+from hallmark.schemas.templates import PERIOD_MARK
 from hallmark.schemas.yaml_document import Unreadable
 from hallmark.tasks.asked import asked_for
 from hallmark.tasks.check import ordering_check, standing, values_page

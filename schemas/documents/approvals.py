@@ -110,6 +110,7 @@ class Waiting(Section):
     required: tuple[Role, ...] = ()
     seen: Mapping[str, Sha256] = {}  # SHA-256 of everything the decision is about, by name
     blocking: tuple[str, ...] = ()  # what is not recorded, so that only an override can pass
+    differs: tuple[str, ...] = ()  # why the approval of the series does not cover its plan
     until: AwareDatetime | None = None  # of an embargo
     spec: str  # path of the spec
     folder: str  # where its relative sources start

@@ -120,6 +120,20 @@ class BudgetPart(PublicSection):
     remark: Annotated[str, Shown("Remark")] = ""
 
 
+class SeriesCharges(PublicSection):
+    """What the periods of a series have taken of the account so far; `composed` follows from it."""
+
+    period: Annotated[str, Shown("Period of this release", form="code")]
+    most: Annotated[int | None, Shown("Most periods that one unit may be in", unit="periods")] = (
+        None
+    )
+    pattern: Annotated[
+        tuple[int, ...] | None,
+        Shown("Periods that one unit may be in, after its first", unit="periods"),
+    ] = None
+    taken: Annotated[Mapping[str, Exact], Shown("Rho that each period has taken")]
+
+
 class Account(PublicSection):
     """The account of the population: what was authorised, what was spent, and what remains.
 
@@ -146,6 +160,7 @@ class Account(PublicSection):
     composed: Annotated[
         Exact | None, Shown("Epsilon of all releases so far, at the delta authorised")
     ] = None
+    series: Annotated[SeriesCharges | None, Shown("Periods of the series")] = None
     split: Annotated[tuple[BudgetPart, ...], Shown("Split of this release's budget")] = ()
     failed_runs: Annotated[
         str, Shown("Aborted and failed runs, and what they spent", mend=OUR_MISTAKE)

@@ -162,10 +162,18 @@ class Step(PublicSection):
     effect: Annotated[str, Shown("Effect", _PAID)] = ""
 
 
+class EarlierTables(PublicSection):
+    """An earlier release of the series, whose noisy tables helped to make the records."""
+
+    release: Annotated[str, Shown("Release", form="code")]
+    measurements: Annotated[Sha256, Shown("Its noisy tables (SHA-256)", form="code")]
+
+
 class PostProcessing(PublicSection):
     """The steps after the noise, none of which looked at the private data again."""
 
     steps: Annotated[tuple[Step, ...], Shown("Steps")] = ()
+    earlier: Annotated[tuple[EarlierTables, ...], Shown("Earlier releases that helped")] = ()
     constraints: Annotated[tuple[Check, ...], Shown("Edit rules on the final file")] = ()
     totals: Annotated[tuple[Check, ...], Shown("Public totals in the final file")] = ()
     final_checks: Annotated[tuple[Check, ...], Shown("Schema checks on the final file")] = ()

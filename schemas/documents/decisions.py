@@ -23,6 +23,9 @@ FIRST_DECISION = "hallmark-decision/1"
 COUNTED = "counted"
 """The outcome of a decision that counted when its gate was passed."""
 
+FOR_THE_SERIES = "counted: approved once for the whole series, at the gate of "
+"""The outcome, but for the name of the release, of decisions about the plan of a series."""
+
 
 class Saying(PublicSection):
     """One statement in the chain."""
@@ -47,6 +50,12 @@ class Opening(Saying):
     reason: Annotated[str, Shown("Why it was reopened after a rejection")] = ""
     nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$"), Shown("Random number", form="code")]
     previous: Annotated[Sha256 | None, Shown("Statement before (SHA-256)", form="code")]
+    series: Annotated[
+        "SeriesApproval | None",
+        # Left out where there is none: digests of other openings stay what they were.
+        Field(exclude_if=lambda series: series is None),
+        Shown("Approval of the plan of the whole series"),
+    ] = None
 
 
 class Decision(PublicSection):
@@ -113,6 +122,17 @@ class Passage(Saying):
 
 
 Link = Opening | SignedDecision | Passage
+
+
+class SeriesApproval(PublicSection):
+    """Everything that was said at the gate where people approved the plan of a whole series: that
+    of the plan of one of its releases, from the first opening to the passage."""
+
+    release: Annotated[str, Field(min_length=1), Shown("Release at whose gate", form="code")]
+    said: Annotated[tuple[Link, ...], Field(min_length=1), Shown("All statements")]
+
+
+Opening.model_rebuild()
 
 
 class Outcome(PublicSection):

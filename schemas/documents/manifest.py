@@ -42,6 +42,7 @@ REPLICATES_FILES = {  # of releases whose spec asks for replicate weights, by fo
 PANEL_FILE = "panel.json"  # of releases of a panel
 PERSONS_FILE = "persons.csv"  # likewise
 APPROVALS_FILE = "approvals.json"  # of releases that somebody had to approve
+SERIES_PLAN_FILE = "series-plan.json"  # of releases whose plan was approved for a whole series
 DATA_FILES = ("data.csv", "data.parquet", "data.dta", "data.sav")
 REHEARSED_DATA_FILES = tuple(f"REHEARSAL-{name}" for name in DATA_FILES)
 

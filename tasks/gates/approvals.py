@@ -14,7 +14,13 @@ from typing import Any, get_args
 
 from hallmark.mechanisms.privacy.ledger.ledger import Entry, Ledger
 from hallmark.schemas.documents.approvals import Approver, GateName, Role, Waiting, known_as
-from hallmark.schemas.documents.decisions import Decision, Opening, Passage, SignedDecision
+from hallmark.schemas.documents.decisions import (
+    Decision,
+    Opening,
+    Passage,
+    SeriesApproval,
+    SignedDecision,
+)
 from hallmark.schemas.written import written
 from hallmark.tasks.gates.gate_history import AHEAD, History, NotNext, Round, changed, missing
 from hallmark.tasks.installation.errors import SafeError
@@ -118,13 +124,16 @@ def standing(
         faults = {
             name: fault
             for name, signed in words.items()
-            if (fault := next(_profile_faults(history, signed, approvers), ""))
+            if (fault := profile_fault(history, signed, approvers))
             and signed.decision.decision != "reject"
         }
     counted = [signed for name, signed in words.items() if name not in faults]
+    once = () if now is None else now.of_series
+    if passage is None:
+        once = tuple(one for one in once if not profile_fault(history, one, approvers))
     return Standing(
         gate=gate,
-        missing=missing(required, [signed.decision for signed in counted]),
+        missing=missing(required, [signed.decision for signed in (*once, *counted)]),
         counted=tuple(counted),
         void=tuple((words[name], fault) for name, fault in faults.items()),
         superseded=tuple(_superseded(history, gate, words.keys())),
@@ -166,9 +175,12 @@ def open_gate(
     *,
     required: Sequence[Role],
     seen: Mapping[str, str],
+    series: SeriesApproval | None = None,
 ) -> None:
     """Enter that a gate is open for decisions about its present contents; earlier ones are void.
 
+    Args:
+        series: the approval of the plan of the whole series, which counts at this gate.
     Raises:
         GateRejected: somebody rejected the release, and nobody has reopened the gate.
     """
@@ -176,7 +188,7 @@ def open_gate(
     def say(entries: Sequence[Entry]) -> dict[str, Any]:
         history = History.of(release, entries)
         refuse_rejected(history)
-        return _opening(history, gate, required=required, seen=seen)
+        return _opening(history, gate, required=required, seen=seen, series=series)
 
     ledger.state_next(release, "request", say)
 
@@ -221,6 +233,7 @@ def _opening(
     seen: Mapping[str, str],
     reason: str = "",
     by: str | None = None,
+    series: SeriesApproval | None = None,
 ) -> dict[str, Any]:
     opening = Opening(
         release=history.release,
@@ -232,6 +245,7 @@ def _opening(
         reason=reason,
         nonce=token_hex(_NONCE_BYTES),
         previous=history.head,
+        series=series,
     )
     history.then(opening)
     return opening.model_dump(mode="json")
@@ -261,7 +275,7 @@ def decide(
 
     def say(entries: Sequence[Entry]) -> dict[str, Any]:
         history = History.of(decision.release, entries)
-        if fault := next(_profile_faults(history, signed, approvers), ""):
+        if fault := profile_fault(history, signed, approvers):
             raise _refused(decision, fault)
         try:
             history.then(signed)
@@ -341,6 +355,11 @@ def _superseded(
                 )
             elif signed.digest() not in words:
                 yield signed, "they decided again"
+
+
+def profile_fault(history: History, signed: SignedDecision, approvers: Sequence[Approver]) -> str:
+    """Why the profile and the register of keys let a decision not count now; empty if they do."""
+    return next(_profile_faults(history, signed, approvers), "")
 
 
 def _profile_faults(

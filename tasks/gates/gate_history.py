@@ -3,6 +3,10 @@
 Claim.   A history built by `History.then`, statement by statement, contains no decision twice, none
          that its person did not sign, none by a person who opened a gate, none after a rejection or
          a passage of its gate, and no passage without the approvals that its opening requires.
+Series.  An opening may carry the approval of the plan of a whole series, which is a history of its
+         own: it must be one that `then` builds, up to the passage, and be about the same plan of
+         the series, the same code and the same cluster. Its approvals then count at this opening,
+         too, and its people decide at no other gate.
 Reuse.   Entering a decision in the ledger, reading it back and verifying a release offline all go
          through `then`, so nothing is published that would not verify, and nothing verifies that
          could not have been entered.
@@ -23,13 +27,16 @@ from hallmark.schemas.documents.approvals import OVERRIDE, GateName, Role, known
 from hallmark.schemas.documents.decisions import (
     COUNTED,
     FIRST_DECISION,
+    FOR_THE_SERIES,
     Decision,
     Link,
     Opening,
     Outcome,
     Passage,
+    SeriesApproval,
     SignedDecision,
 )
+from hallmark.schemas.documents.series_plan import SERIES_PLAN
 from hallmark.tasks.gates.decision_keys import is_genuine, same_key
 from hallmark.tasks.gates.table_seal import SEALED
 from hallmark.tasks.installation.errors import SafeError
@@ -71,6 +78,12 @@ class Round:
         """Each person's last decision, by the digest of the decision."""
         words = {known_as(signed.decision.person): signed for signed in self.decisions}
         return {signed.digest(): signed for signed in words.values()}
+
+    @property
+    def of_series(self) -> tuple[SignedDecision, ...]:
+        """The approvals of the plan of the whole series that the opening carries."""
+        carried = self.opening.series
+        return () if carried is None else approved_once(carried)
 
     @property
     def links(self) -> Iterator[Link]:
@@ -183,6 +196,8 @@ class History:
         rounds = [one.opening for one in self.rounds if one.opening.gate == "plan"]
         return sum(
             {*changed(before.seen, after.seen)} <= {SEALED, REHEARSED}
+            and SEALED in before.seen
+            and SEALED in after.seen  # not so where the approval of a series took the table's place
             and before.required == after.required
             and not after.reason
             for before, after in pairwise(rounds)
@@ -194,6 +209,9 @@ class History:
             yield _outcome(decision, OF_THE_FIRST_FORMAT)
         for one in self.rounds:
             words, passage = one.last_words, one.passage
+            if one.opening.series is not None and passage is not None:
+                of = f"{FOR_THE_SERIES}{one.opening.series.release}"
+                yield from (_outcome(signed.decision, of) for signed in one.of_series)
             for signed in one.decisions:
                 name = signed.digest()
                 if one is not self.at(one.opening.gate):
@@ -205,6 +223,24 @@ class History:
                 else:
                     became = f"void: {passage.void[name]}" if name in passage.void else COUNTED
                 yield _outcome(signed.decision, became)
+
+
+def approved_once(carried: SeriesApproval) -> tuple[SignedDecision, ...]:
+    """The approvals on which the gate was passed at which the plan of a series was approved; none
+    where it was not passed.
+
+    Raises:
+        NotNext: the statements cannot follow each other.
+    """
+    history = History(release=carried.release)
+    for link in carried.said:
+        history = history.then(link)
+    now = history.last
+    if now is None or now.passage is None or now.opening.gate != "plan":
+        return ()
+    words = now.last_words
+    counted = [words[name] for name in now.passage.counted]
+    return tuple(signed for signed in counted if signed.decision.decision == "approve")
 
 
 def _outcome(decision: Decision, outcome: str) -> Outcome:
@@ -230,6 +266,38 @@ def _opening_faults(history: History, opening: Opening) -> Iterator[str]:
         yield "it does not follow from the statement before it"
     if history.last is not None and history.last.rejection is not None and not opening.reason:
         yield "the gate was rejected, and there is no reason for reopening it"
+    if opening.series is not None:
+        yield from _series_faults(history, opening, opening.series)
+
+
+def _series_faults(history: History, opening: Opening, carried: SeriesApproval) -> Iterator[str]:
+    """Why the approval of a series' plan, which an opening carries, does not count at it."""
+    what = f"the approval of the series at the gate of {carried.release}"
+    if opening.gate != "plan" or carried.release == history.release:
+        yield f"{what} is carried by a gate that it is not about"
+    try:
+        approvals = approved_once(carried)
+    except NotNext as error:
+        yield f"{what} cannot be: {error}"
+        return
+    before = [link for link in carried.said if isinstance(link, Opening)]
+    if not approvals or not before:
+        yield f"{what} ends without an approval"
+        return
+    asked = before[-1]
+    if asked.series is not None:
+        yield f"{what} rests on another one"
+    if SERIES_PLAN not in asked.seen:
+        yield f"{what} is about one release, not about a series"
+    names = [
+        name for name in (SERIES_PLAN, "code", "cluster") if name in {*asked.seen, *opening.seen}
+    ]
+    if different := [name for name in names if asked.seen.get(name) != opening.seen.get(name)]:
+        yield f"{what} is about another {', '.join(different)}"
+    if lacking := missing(opening.required, [signed.decision for signed in approvals]):
+        yield f"{what} lacks approvals by {', '.join(lacking)}"
+    if any(known_as(signed.decision.person) == known_as(opening.by) for signed in approvals):
+        yield f"{opening.by} approved the plan of the series, and starts this release"
 
 
 def _decision_faults(history: History, signed: SignedDecision) -> Iterator[str]:
@@ -275,7 +343,7 @@ def _person_faults(history: History, signed: SignedDecision) -> Iterator[str]:
     person = known_as(signed.decision.person)
     if person in history.starters:
         yield "they started the release themselves"
-    before = [other for one in history.rounds for other in one.decisions]
+    before = [other for one in history.rounds for other in (*one.of_series, *one.decisions)]
     if any(same_key(o, signed) and known_as(o.decision.person) != person for o in before):
         yield "their key was used under another name"
     if any(
@@ -302,7 +370,8 @@ def _passage_faults(history: History, passage: Passage) -> Iterator[str]:
     if sorted(words) != sorted((*passage.counted, *passage.void)):
         yield "it counts decisions other than each person's last one"
         return
-    counted = [words[name].decision for name in passage.counted]
+    of_series = [signed.decision for signed in now.of_series]
+    counted = [*of_series, *(words[name].decision for name in passage.counted)]
     lacking = missing(now.opening.required, counted)
     if lacking and not any(said.role == OVERRIDE for said in counted):
         yield f"at the {passage.gate} gate, {', '.join(lacking)} did not approve"

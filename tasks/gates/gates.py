@@ -15,8 +15,14 @@ from prefect.runtime import deployment
 
 from hallmark.schemas.documents.approvals import Approvals, GateName, Waiting
 from hallmark.schemas.documents.audit_report import AuditRecord
-from hallmark.schemas.documents.decisions import ApprovalsFile, Opening, Outcome
-from hallmark.schemas.documents.manifest import APPROVALS_FILE, RECORD_FILE
+from hallmark.schemas.documents.decisions import (
+    ApprovalsFile,
+    Opening,
+    Outcome,
+    SeriesApproval,
+)
+from hallmark.schemas.documents.manifest import APPROVALS_FILE, RECORD_FILE, SERIES_PLAN_FILE
+from hallmark.schemas.documents.series_plan import SERIES_PLAN
 from hallmark.tasks.forecast.summary import plan_summary
 from hallmark.tasks.gates.approvals import (
     open_gate,
@@ -26,6 +32,7 @@ from hallmark.tasks.gates.approvals import (
 )
 from hallmark.tasks.gates.gate_history import REHEARSED, History, Round
 from hallmark.tasks.gates.rehearsal import last_rehearsal
+from hallmark.tasks.gates.series_approval import Coverage, coverage, proposed
 from hallmark.tasks.gates.staged import staged_files
 from hallmark.tasks.gates.table_seal import SEALED, forget_salt, fresh_seal, seal
 from hallmark.tasks.gates.waiting import NOTE
@@ -75,10 +82,28 @@ def plan_gate(job: Job) -> Waiting | None:
     # Which machines get to see the records is in no digest of the spec, and may be in the profile.
     if (cluster := prepared.spec.cluster or profile().cluster) is not None:
         seen["cluster"] = sha256(cluster.model_dump_json().encode()).hexdigest()
+    if (series := proposed(prepared)) is not None:
+        seen[SERIES_PLAN] = series.digest()
+        (shown / SERIES_PLAN_FILE).write_bytes(series.canonical_bytes())
+    else:
+        (shown / SERIES_PLAN_FILE).unlink(missing_ok=True)
+    once = _approved_once(job, seen)
+    if once.approval is not None:
+        return _stopped("plan", job, seen, series=once.approval)
     if (rehearsal := last_rehearsal(job.release, seen["spec"])) is not None:
         seen[REHEARSED] = rehearsal.digest()
     table = guarded("plan", workspace.path, source_digest)(prepared.source)
-    return _stopped("plan", job, seen, table=table)
+    return _stopped("plan", job, seen, table=table, differs=once.differs)
+
+
+def _approved_once(job: Job, seen: Mapping[str, str]) -> Coverage:
+    """Whether the plan is covered by the approval of its series; not where people approved this
+    very plan at its own gate."""
+    now = _history(job).at("plan")
+    if now is not None and now.passage is not None and now.opening.series is None:
+        return Coverage()
+    required = approvals_of(job.prepared.spec).required("plan")
+    return coverage(job, open_ledger(job.ledger), profile(), seen, required)
 
 
 def refuse_changes(job: Job, source: Source, hashes: Mapping[str, str]) -> None:
@@ -99,7 +124,10 @@ def refuse_changes(job: Job, source: Source, hashes: Mapping[str, str]) -> None:
     now = guarded("plan", workspace.path, source_digest)(source, hashes)
     if approvals_of(job.prepared.spec).plan:
         approved = _history(job).at("plan")
-        if approved is None or approved.opening.seen[SEALED] != _sealed(workspace, now, approved):
+        if approved is None or (
+            approved.opening.series is None  # which was approved before there was this table
+            and approved.opening.seen[SEALED] != _sealed(workspace, now, approved)
+        ):
             raise PlanChanged(
                 "data.source: the private table changed after its plan was approved; nothing was "
                 "asked of it. Run again with --resume: the plan waits for a new approval"
@@ -147,6 +175,15 @@ def decided_on_plan(job: Job) -> list[Outcome]:
     return [one for one in _history(job).outcomes() if one.gate == "plan"]
 
 
+def series_plan_shown(job: Job) -> bytes | None:
+    """The plan of the series that was approved, at the gate of this release or of another; None
+    where the plan of this release was approved alone."""
+    now = _history(job).at("plan")
+    if now is None or SERIES_PLAN not in now.opening.seen:
+        return None
+    return (job.workspace.plan / SERIES_PLAN_FILE).read_bytes()
+
+
 def tables_shown(job: Job) -> int:
     """How many openings of the plan's gate show that the private table changed."""
     return _history(job).tables_shown
@@ -158,11 +195,15 @@ def _stopped(
     seen: Mapping[str, str],
     blocking: tuple[str, ...] = (),
     table: str | None = None,
+    series: SeriesApproval | None = None,
+    differs: tuple[str, ...] = (),
 ) -> Waiting | None:
     """What is missing at a gate, which is opened where it is not open for what is there now.
 
     Args:
         table: digest of the private table, where the decision is about that too.
+        series: the approval of the plan of the whole series, where that covers this one.
+        differs: why it does not.
     """
     book, workspace = open_ledger(job.ledger), job.workspace
     required = approvals_of(job.prepared.spec).required(gate)
@@ -174,7 +215,7 @@ def _stopped(
     if opening is None:
         if table is not None:
             seen = {**seen, SEALED: fresh_seal(workspace, table)}
-        open_gate(book, job.release, gate, required=required, seen=seen)
+        open_gate(book, job.release, gate, required=required, seen=seen, series=series)
         history = _history(job)
     else:
         seen = opening.seen
@@ -182,7 +223,7 @@ def _stopped(
         history, gate, required=required, approvers=profile().approvers, blocking=blocking
     )
     if not there.passed:
-        return _waiting(gate, job, required=required, seen=seen, blocking=blocking)
+        return _waiting(gate, job, required=required, seen=seen, blocking=blocking, differs=differs)
     now = history.at(gate)
     if now is not None and now.passage is None:
         pass_gate(book, job.release, there)

@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hallmark.schemas.calendar import PERIOD_MARK
 from hallmark.schemas.loading import SpecError, load_calendar
+from hallmark.schemas.templates import PERIOD_MARK
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.operator import Order
 from hallmark.tasks.installation.workspace import private_folder, whole

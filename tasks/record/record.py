@@ -22,6 +22,7 @@ from hallmark.schemas.documents.audit_report import (
     Approval,
     AuditRecord,
     CodeFile,
+    EarlierTables,
     Identity,
     Override,
     PostProcessing,
@@ -225,6 +226,10 @@ def _post_processing(run: Executed) -> PostProcessing:
     total = len(run.synthetic.codes)
     return PostProcessing(
         steps=tuple(_steps(run)),
+        earlier=tuple(
+            EarlierTables(release=one.release, measurements=one.measurements)
+            for one in run.prepared.public.earlier
+        ),
         constraints=tuple(
             Check(
                 rule=result.rule,

@@ -19,6 +19,7 @@ from hallmark.schemas.documents.audit_privacy import (
     MechanismRecord,
     NoiseRow,
     QueryFile,
+    SeriesCharges,
 )
 from hallmark.schemas.documents.audit_report import Weakness
 from hallmark.schemas.documents.labels import NOT_RECORDED
@@ -133,6 +134,7 @@ def account(run: Executed) -> Account:
         remaining=Amount(epsilon=state.remaining[0], delta=state.remaining[1]),
         composition=_composition(state),
         composed=_composed(state),
+        series=_series(state, run.prepared.period),
         split=split(run.prepared.plan, run.events),
         failed_runs=failed_runs(spec.release, run.entries, run.times.attempts if run.times else 1),
         tuning=NOT_RECORDED if spec.about.tuning is None else _tuning(spec.about.tuning),
@@ -177,6 +179,18 @@ def _composed(state: AccountState) -> Fraction | None:
     if state.composition == "sum" or not state.composed:
         return None
     return decimal_above(Fraction(state.composed), _EPSILON_DIGITS)
+
+
+def _series(state: AccountState, about: str | None) -> SeriesCharges | None:
+    """What the periods of the account's series have taken; None where it keeps none."""
+    if state.presence is None or about is None:
+        return None
+    return SeriesCharges(
+        period=about,
+        most=state.presence.most,
+        pattern=state.presence.pattern,
+        taken={name: rho for name, rho in state.by_period.items() if rho},
+    )
 
 
 def _authorised_by(run: Executed) -> str:

@@ -217,6 +217,8 @@ def _plain(value: Any) -> str:
             return json.dumps(value)
         case float():
             return wording.number(value)
+        case Fraction():
+            return wording.number(float(value), 6)
         case tuple() if all(isinstance(item, float) for item in value):
             return " / ".join(wording.number(item) for item in value)
         case str():

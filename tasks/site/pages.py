@@ -29,9 +29,11 @@ from hallmark.schemas.documents.manifest import (
     RECORD_FILE,
     REGISTRY_FILE,
     REPORT_FILE,
+    SERIES_PLAN_FILE,
     SIGNATURE_FILE,
     TIME_STAMP_FILE,
 )
+from hallmark.schemas.documents.notice import notice_file
 from hallmark.schemas.given_files import MOST_DOCUMENT, bytes_of
 from hallmark.schemas.question import listed
 from hallmark.schemas.visible import visible
@@ -76,6 +78,7 @@ _CHECKED = {
     "claims": "All documents claim the same.",
     "privacy events": "The noise that was recorded costs no more privacy than is claimed.",
     "approvals": "Whoever had to approve the release did.",
+    "series plan": "The plan of the series is the one that was approved, and covers the release.",
     MEASUREMENTS_FILE: "The noisy tables are of this release, and their noise is in the record.",
     "replicate weights": "The replicate weights are as the dictionary describes them.",
     "records": "All data files hold the same records.",
@@ -89,6 +92,7 @@ _FURTHER = {
     README_FILE: "the page that the folder opens with",
     REGISTRY_FILE: "the release as an entry of the public registry of deployments",
     APPROVALS_FILE: "who approved the release, with each decision signed",
+    SERIES_PLAN_FILE: "the plan of all periods of the series, which was approved once",
     loading.PYTHON: "loads the records in Python: from load import load; data = load()",
     loading.R: 'loads the records in R: source("load.R", chdir = TRUE)',
     loading.STATA: "loads the records in Stata: do load.do",
@@ -109,10 +113,12 @@ class Entry:
 
     Attributes:
         superseded_by: the name of the release that replaces it; empty if none does.
+        leads_there: whether that one has a page on the site.
     """
 
     release: Published
     superseded_by: str
+    leads_there: bool = True
 
     @property
     def words(self) -> str:
@@ -324,6 +330,7 @@ def _environment() -> Environment:
         "version": version("hallmark"),
         "certificate_in_words": wording.certificate_in_words,
         "exact": wording.exact,
+        "notice_file": notice_file,
         "neighbours_in_words": wording.neighbours_in_words,
         "number": wording.number,
         "percent": wording.percent,

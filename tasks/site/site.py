@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from hallmark.schemas.documents.notice import notice_file
 from hallmark.tasks.installation.signing import digest
 from hallmark.tasks.site.folder import SiteRefused, refuse_foreign, whole_site
 from hallmark.tasks.site.pages import Entry, catalogue_page, release_page
@@ -60,13 +61,21 @@ def make_site(
     releases = [Published.of(folder, key, notices) for folder in folders]
     _refuse_names([one.release for one in releases], notices)
     replaced = superseded(releases)
-    entries = [Entry(release=one, superseded_by=replaced.get(one.release, "")) for one in releases]
+    names = [one.release for one in releases]
+    entries = [
+        Entry(release=one, superseded_by=by, leads_there=by in names)
+        for one in releases
+        for by in (replaced.get(one.release, ""),)
+    ]
     with whole_site(out) as draft:
         for entry in entries:
             folder = draft / entry.release.release
             folder.mkdir()
             if not entry.release.withdrawn:
                 _copy(entry.release, folder / FILES)
+            for notice in entry.release.notices:
+                name = notice_file(notice.release, notice.kind)
+                shutil.copyfile(entry.release.folder.parent / name, folder / name)
             (folder / PAGE).write_text(release_page(entry), encoding="utf-8")
         (draft / PAGE).write_text(catalogue_page(entries), encoding="utf-8")
     return Site(

@@ -6,7 +6,7 @@ whoever holds a key may choose. That is enough to tell a key that was retired in
 one that was compromised: such a key may have signed with any date.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +17,8 @@ from hallmark.schemas.documents.approver_keys import NoKey
 from hallmark.schemas.documents.decisions import (
     ApprovalsFile,
     FirstApprovalsFile,
+    Link,
+    Opening,
     Passage,
     SignedDecision,
 )
@@ -89,12 +91,17 @@ def _counted(folder: Path) -> Iterator[SignedDecision]:
         case FirstApprovalsFile() as file:
             yield from file.decisions
         case ApprovalsFile() as file:
-            names = {
-                name for said in file.said if isinstance(said, Passage) for name in said.counted
-            }
-            for said in file.said:
-                if isinstance(said, SignedDecision) and said.digest() in names:
-                    yield said
+            yield from _counted_of(file.said)
+
+
+def _counted_of(links: Sequence[Link]) -> Iterator[SignedDecision]:
+    """The same, of statements; those about the plan of a series, which an opening carries, too."""
+    names = {name for said in links if isinstance(said, Passage) for name in said.counted}
+    for said in links:
+        if isinstance(said, SignedDecision) and said.digest() in names:
+            yield said
+        elif isinstance(said, Opening) and said.series is not None:
+            yield from _counted_of(said.series.said)
 
 
 def _validity(

@@ -8,7 +8,7 @@ run did what the record says, and so nothing against somebody who signs a record
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -66,8 +66,10 @@ from hallmark.tasks.verification.documents import (
 )
 from hallmark.tasks.verification.key_dates import KeysAtHand, key_checks, time_stamp
 from hallmark.tasks.verification.lookups import lookup_faults
+from hallmark.tasks.verification.notices import KnownKeys, notice_checks
 from hallmark.tasks.verification.people import people_faults
 from hallmark.tasks.verification.same_records import record_faults
+from hallmark.tasks.verification.series_plan import series_plan
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ def verify_release(
     public_key: Path | None = None,
     certified: Path | None = None,
     keys: KeysAtHand | None = None,
+    notices: Sequence[Path] = (),
 ) -> Verification:
     """Check everything that can be checked without the private data.
 
@@ -102,6 +105,8 @@ def verify_release(
             the folder.
         keys: the agency's register of keys, obtained from elsewhere, to check whether each key was
             valid when it signed.
+        notices: folders and files of notices, which tell of a release that it was superseded, and
+            fail one that was withdrawn.
     Returns:
         One entry a check. A file that is missing or broken is a failed check, not an exception.
     """
@@ -114,6 +119,12 @@ def verify_release(
         *_rehearsed(manifest),
         _signature(folder, manifest, public_key),
         *(_time_stamp(folder) if keys is None else key_checks(folder, manifest, keys)),
+        *notice_checks(
+            folder,
+            manifest,
+            notices,
+            KnownKeys.given(public_key, None if keys is None else keys.register),
+        ),
         _check("files", _file_faults(folder, manifest), f"{len(manifest.files)} as signed"),
     ]
     if not all(is_plain(folder / name) for name in manifest.files):
@@ -141,6 +152,7 @@ def verify_release(
             f"they cost at most epsilon {claim.epsilon}, delta {claim.delta}",
         ),
         *_approvals(folder, documents),
+        *_series_plan(folder, documents),
         *_measurements(folder, documents),
         *_replicates(folder, documents),
         *_people(folder, documents),
@@ -235,6 +247,14 @@ def _approvals(folder: Path, documents: Documents) -> Iterator[Check]:
         if isinstance(read_approvals(folder), FirstApprovalsFile):
             sound += "; in the first format, which cannot show that nothing was left out"
         yield _check("approvals", approval_faults(folder, manifest, documents.spec), sound)
+
+
+def _series_plan(folder: Path, told: Documents) -> Iterator[Check]:
+    """As `series_plan`, once its statements are sound: only then do they show who approved."""
+    if APPROVALS_FILE not in told.manifest.files:
+        return
+    if not any(approval_faults(folder, told.manifest, told.spec)):
+        yield from series_plan(folder, told)
 
 
 def _measurements(folder: Path, told: Documents) -> Iterator[Check]:

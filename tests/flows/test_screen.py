@@ -67,8 +67,9 @@ def _decision(text: str) -> Any:
 def _waiting(text: str) -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     waits = SimpleNamespace(
-        release=text, title=text, gate=text, since=now, until=text, seen={text: text}
-    )
+        release=text, title=text, gate=text, since=now, until=text, seen={text: text},
+        differs=(text,),
+    )  # fmt: skip
     there = SimpleNamespace(
         counted=[_decision(text)],
         idle=[(_decision(text), text)],
@@ -111,6 +112,14 @@ def _published(text: str) -> None:
 def _verification(text: str) -> None:
     checks = (SimpleNamespace(name=text, detail=text, ok=ok) for ok in (True, False))
     terminal.print_verification(SimpleNamespace(checks=checks, ok=False))  # type: ignore[arg-type]
+
+
+def _verified_series(text: str) -> None:
+    checks = tuple(SimpleNamespace(name=text, detail=text, ok=ok) for ok in (True, False))
+    found: Any = SimpleNamespace(
+        releases={text: SimpleNamespace(checks=checks)}, checks=checks, ok=False
+    )
+    terminal.print_verified_series(found)
 
 
 def _account_state(text: str) -> Any:
@@ -300,6 +309,7 @@ PRINTED: dict[str, Callable[[str], None]] = {
     "print_findings": _findings,
     "print_published": _published,
     "print_verification": _verification,
+    "print_verified_series": _verified_series,
     "print_account": lambda text: terminal.print_account(_account_state(text)),
     "print_accounts": lambda text: terminal.print_accounts([_account_state(text)]),
     "print_history": _history,

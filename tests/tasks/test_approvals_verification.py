@@ -456,3 +456,180 @@ def test_releases_of_the_first_format_are_still_verified(
     found = first_faults(tmp_path, *decisions)
     assert fault in found
     assert bool(fault) == bool(found)
+
+
+# The plan of a series, approved once at the gate of another release
+
+OTHER = {"spec": "d" * 64, "series plan": "9" * 64, "code": "8" * 64}
+MINE = {**SEEN["plan"], "series plan": "9" * 64, "code": "8" * 64}
+
+
+class ToldOfSeries(Told):
+    """What was said at the gate of the first release, where the plan of the series was approved."""
+
+    def open(self, gate: GateName, *required: str, **changes: Any) -> None:
+        super().open(gate, *required, **({"release": "first", "seen": OTHER} | changes))
+
+    def say(self, person: str, role: str, *, key: str | None = None, **changes: Any) -> None:
+        super().say(person, role, key=key, **({"release": "first", "seen": OTHER} | changes))
+
+    def close(self, gate: GateName, *counted: SignedDecision, **changes: Any) -> None:
+        super().close(gate, *counted, **({"release": "first"} | changes))
+
+
+def approved_series() -> ToldOfSeries:
+    first = ToldOfSeries()
+    first.open("plan")
+    first.say("Ada", "methodologist")
+    first.close("plan")
+    return first
+
+
+def of_series(first: Told, release: str = "first", **opening: Any) -> Told:
+    """A release whose plan was passed on what was said at the gate of another."""
+    told = Told()
+    carried = {"release": release, "said": [one.model_dump() for one in first.said]}
+    told.open("plan", seen=MINE, series=carried, **opening)
+    told.close("plan")
+    told.open("disclosure")
+    told.say("Bo", "reviewer")
+    told.say("Cy", "reviewer")
+    told.close("disclosure")
+    return told
+
+
+def test_the_plan_of_a_series_is_approved_once(tmp_path: Path):
+    told = of_series(approved_series())
+    assert faults(tmp_path, told) == ""
+    assert next((one.person, one.outcome) for one in told.outcomes()) == (
+        "Ada",
+        "counted: approved once for the whole series, at the gate of first",
+    )
+
+
+def without_approval() -> Told:
+    first = ToldOfSeries()
+    first.open("plan")
+    return of_series(first)
+
+
+def not_passed() -> Told:
+    first = approved_series()
+    first.said.pop()
+    return of_series(first)
+
+
+def forged() -> Told:
+    first = ToldOfSeries()
+    first.open("plan")
+    first.say("Ada", "methodologist", key="Bo")
+    first.said[-1] = first.said[-1].model_copy(update={"key": approved_series().said[1].key})  # type: ignore[union-attr]
+    first.close("plan")
+    return of_series(first)
+
+
+def rejected() -> Told:
+    first = ToldOfSeries()
+    first.open("plan")
+    first.say("Ada", "methodologist", decision="reject")
+    first.close("plan")
+    return of_series(first)
+
+
+def overridden() -> Told:
+    first = ToldOfSeries()
+    first.open("plan")
+    first.say("Ola", "override", decision="override")
+    first.close("plan")
+    return of_series(first)
+
+
+def in_another_role() -> Told:
+    first = ToldOfSeries()
+    first.open("plan", "steward")
+    first.say("Di", "steward")
+    first.close("plan")
+    return of_series(first)
+
+
+def of_another_plan() -> Told:
+    first = ToldOfSeries()
+    first.open("plan", seen=OTHER | {"series plan": "7" * 64})
+    first.say("Ada", "methodologist", seen=OTHER | {"series plan": "7" * 64})
+    first.close("plan")
+    return of_series(first)
+
+
+def of_other_code() -> Told:
+    first = ToldOfSeries()
+    first.open("plan", seen=OTHER | {"code": "7" * 64})
+    first.say("Ada", "methodologist", seen=OTHER | {"code": "7" * 64})
+    first.close("plan")
+    return of_series(first)
+
+
+def of_one_release() -> Told:
+    first = ToldOfSeries()
+    alone = {name: digest for name, digest in OTHER.items() if name != "series plan"}
+    first.open("plan", seen=alone)
+    first.say("Ada", "methodologist", seen=alone)
+    first.close("plan")
+    return of_series(first)
+
+
+def second_hand() -> Told:
+    """The approval of a release that itself rests on the approval of another."""
+    middle = ToldOfSeries()
+    carried = {"release": "other", "said": [one.model_dump() for one in approved_series().said]}
+    middle.open("plan", series=carried | {"release": "first"}, release="middle")
+    middle.close("plan", release="middle")
+    return of_series(middle, release="middle")
+
+
+def started_by_its_approver() -> Told:
+    return of_series(approved_series(), by="ada")
+
+
+def decides_again() -> Told:
+    told = of_series(approved_series())
+    del told.said[-2:]
+    told.say("Ada", "reviewer")
+    told.close("disclosure")
+    return told
+
+
+def key_under_another_name() -> Told:
+    told = of_series(approved_series())
+    del told.said[-2:]
+    told.say("Di", "reviewer", key="Ada")
+    told.close("disclosure")
+    return told
+
+
+@pytest.mark.parametrize(
+    ("forge", "fault"),
+    [
+        (without_approval, "ends without an approval"),
+        (not_passed, "ends without an approval"),
+        (forged, "the signature does not belong to the decision"),
+        (rejected, "it passes a gate that was passed or rejected before"),
+        (overridden, "ends without an approval"),
+        (in_another_role, "lacks approvals by methodologist"),
+        (of_another_plan, "is about another series plan"),
+        (of_other_code, "is about another code"),
+        (of_one_release, "is about one release, not about a series"),
+        (second_hand, "ends without an approval"),
+        (started_by_its_approver, "ada approved the plan of the series, and starts this release"),
+        (decides_again, "they decided at the other gate"),
+        (key_under_another_name, "their key was used under another name"),
+    ],
+)
+def test_an_approval_of_a_series_that_does_not_hold_is_found(
+    forge: Callable[[], Told], fault: str, tmp_path: Path
+):
+    told = forge()
+    content = {"release": "test-release", "said": told.said, "decisions": ()}
+    written = ApprovalsFile.model_validate(content)
+    (tmp_path / APPROVALS_FILE).write_text(written.model_dump_json())
+    found = "; ".join(approval_faults(tmp_path, manifest_of(), spec(**ASKED)))
+    assert fault in found

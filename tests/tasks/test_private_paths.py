@@ -73,7 +73,7 @@ TEXTS = {
     "RehearsalData": "delimiter encoding null_markers reference sheet",
     "ReleaseSpec": "description questions title",
     "Scheduled": "cron timezone",
-    "Series": "period",
+    "Series": "period revised",
     "StorageOptions": "account_name endpoint_url project",
     "Tuning": "details",
 }
