@@ -14,6 +14,7 @@ from hallmark.mechanisms.inference.transcript import Transcript
 from hallmark.mechanisms.privacy.ledger.ledger import Allowance
 from hallmark.schemas.documents.approvals import Waiting
 from hallmark.tasks.certify import certify, read
+from hallmark.tasks.continued import keep_continued
 from hallmark.tasks.discretize import discretize
 from hallmark.tasks.earlier import with_earlier
 from hallmark.tasks.gates.gates import (
@@ -38,6 +39,7 @@ from hallmark.tasks.ledger.budget_left import tell_budget
 from hallmark.tasks.ledger.charged_twice import warn_if_charged_twice
 from hallmark.tasks.output.finalise import FinalFile, finalise, staged
 from hallmark.tasks.output.output_table import load_into_database, refuse_occupied
+from hallmark.tasks.panel import write_people
 from hallmark.tasks.planning.looks import looking
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.prepared import PreparedCertificate, PreparedRelease, Product
@@ -135,6 +137,7 @@ def carry_out(
 def _stage(job: Job) -> None:
     """Run all stages from the private table to a complete folder that is not yet published."""
     job = with_earlier(job)
+    keep_continued(job)
     prepared, spec, workspace = job.prepared, job.prepared.spec, job.workspace
     cluster = spec.cluster or profile().cluster
     with stages_noted(workspace), current_client(cluster) as client:
@@ -201,6 +204,9 @@ def _release(job: Job, prepared: PreparedRelease, files: Sequence[Path]) -> _Mad
     announce("finalise")
     written = finalise(spec, records, workspace, in_batches=plan.in_batches)
     final = staged(written, workspace)
+    write_people(
+        spec, workspace.path, records.load().history, rows=final.rows, out=workspace.staging
+    )
     transcript = selected.transcript + measured.transcript
     if spec.output.replicates is not None:
         announce("replicate")

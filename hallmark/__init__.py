@@ -11,18 +11,24 @@ A release answers questions:
 and two releases, of the same table in other periods, say what changed:
 
     hallmark.compare("releases/survey-2025", "releases/survey-2026").query("mean of income")
+
+and those of a panel what the same synthetic people were in each:
+
+    hallmark.panel(["releases/people-2025", "releases/people-2026"])
 """
 
 # Whatever imports a part of Hallmark imports this module first, so it imports nothing itself.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from pandas import DataFrame
 
     from hallmark.tasks.changes import Comparison
     from hallmark.tasks.opened import Release
 
-__all__ = ["__version__", "compare", "open"]
+__all__ = ["__version__", "compare", "open", "panel"]
 
 __version__: str
 
@@ -57,6 +63,21 @@ def compare(
     from hallmark.tasks.changes import Comparison
 
     return Comparison.of(before, after, recode)
+
+
+def panel(releases: "Sequence[str | Path]") -> "DataFrame":
+    """All records of the releases of consecutive periods of a panel, each with its `person` and
+    `period`; those of a person stand together.
+
+    Raises:
+        NoPanel: they are not, or one goes on from another release than is given.
+        NotAsSigned: the files of a folder are not those that were signed.
+    """
+    from pathlib import Path
+
+    from hallmark.tasks.panels import panel
+
+    return panel([Path(one) for one in releases])
 
 
 def __getattr__(name: str) -> str:

@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from typing import Any
+
+from hallmark.mechanisms.parameters import PARAMETERS, Parameter, problems
 
 
 class Guarantee(Enum):
@@ -44,6 +47,15 @@ class Entry:
     takes_share: bool = True
     answers_queries: bool = False
     makes_records: bool = True
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What a spec may set of it, in the order of a form."""
+        return PARAMETERS.get(self.name, ())
+
+    def wrong(self, given: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+        """What is wrong with the parameters that a spec gives, each with its keys."""
+        return problems(self.name, self.parameters, given)
 
     def refusals(
         self,

@@ -18,6 +18,7 @@ from hallmark.schemas.section import Format, Identifier, Section
 from hallmark.schemas.series import PERIODS
 
 PERIOD_MARK = "{period}"
+_TIME = r"^([01]\d|2[0-3]):[0-5]\d$"
 
 Period = Literal["day", "week", "month", "quarter", "year"]
 
@@ -36,8 +37,16 @@ class Embargo(Section):
 
     days: int = Field(ge=0, le=366)
     """the number of days after the day that the run was scheduled for"""
-    at: Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")] = "00:00"
+    at: Annotated[str, Field(pattern=_TIME)] = "00:00"
     """the time of that day in the entry's time zone, such as 09:00"""
+
+    @field_validator("at", mode="before")
+    @classmethod
+    def _check_time(cls, at: object) -> object:
+        """Say what is wrong as a time, before the pattern does."""
+        if isinstance(at, str) and not re.fullmatch(_TIME, at):
+            raise ValueError(f"is {at!r}; give a time, such as 09:00")
+        return at
 
 
 class Scheduled(Section):

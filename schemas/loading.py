@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from hallmark.mechanisms.catalogue import CATALOGUE
 from hallmark.schemas.calendar import Calendar
 from hallmark.schemas.columns.category_files import with_categories
 from hallmark.schemas.columns.columns import COLUMN_TYPES, Column
@@ -41,16 +42,26 @@ class SpecError(Exception):
         self.found = tuple(found)
 
 
-def load_spec(path: FilePath | str, folder: FilePath | None = None) -> ReleaseSpec:
+def load_spec(
+    path: FilePath | str, folder: FilePath | None = None, *, is_published: bool = False
+) -> ReleaseSpec:
     """The release spec in a YAML file, with categories read from the files that it names.
 
     Args:
         folder: where relative paths of these files start; defaults to the spec's folder.
+        is_published: whether it is that of a release, which another version may have made: its
+            mechanism may have had parameters that this version does not know.
     Raises:
         SpecError: with every problem of the file, in the order of its lines.
     """
     where = FilePath(path).parent if folder is None else folder
-    return _load(path, lambda content: _validated_spec(content, where))
+
+    def validated(content: dict[str, Any]) -> _Validated[ReleaseSpec]:
+        spec, found = _validated_spec(content, where)
+        odd = [] if is_published else list(_wrong_parameters(content))
+        return spec, [*found, *odd]
+
+    return _load(path, validated)
 
 
 def load_profile(path: FilePath | str) -> Profile:
@@ -131,6 +142,16 @@ def _validated_spec(content: dict[str, Any], folder: FilePath) -> _Validated[Rel
     found = [*unlisted, *(problem for problem in found if problem.path[:2] not in told)]
     broken = {problem.path[:2] for problem in found}
     return None, [*found, *problems_between(_sound_sections(content, broken))]
+
+
+def _wrong_parameters(content: Mapping[str, Any]) -> Iterator[Problem]:
+    """What is wrong with the parameters of the mechanism, as far as the catalogue says."""
+    section = content.get("mechanism")
+    name = section.get("name") if isinstance(section, dict) else None
+    if isinstance(section, dict) and isinstance(name, str) and name in CATALOGUE:
+        given = {key: one for key, one in section.items() if key not in ("name", "queries")}
+        for path, what in CATALOGUE[name].wrong(given):
+            yield Problem(("mechanism", *path), what)
 
 
 def _unmarked(found: list[Problem], document: Document) -> Iterator[Problem]:

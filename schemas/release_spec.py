@@ -25,7 +25,7 @@ from hallmark.schemas.public_totals import PublicTotal
 from hallmark.schemas.question import QuestionError, parse_question
 from hallmark.schemas.rules.rules import Rule
 from hallmark.schemas.section import Format, Identifier, Problem, Section
-from hallmark.schemas.series import Series
+from hallmark.schemas.series import Series, with_columns_before
 from hallmark.schemas.spec_checks import SoundSections, problems_between
 from hallmark.schemas.spec_sections import (
     CertificateRequest,
@@ -114,7 +114,7 @@ class ReleaseSpec(Section):
     @model_validator(mode="before")
     @classmethod
     def _fill(cls, content: Any) -> Any:
-        return with_defaults_of_file(content)
+        return with_columns_before(with_defaults_of_file(content))
 
     @property
     def category_files(self) -> tuple[CategoryFile, ...]:
@@ -386,6 +386,7 @@ class ReleaseSpec(Section):
             columns=self.columns,
             lookups=self.lookups,
             binning=self.binning,
+            series=self.series,
         )
 
 

@@ -1,11 +1,13 @@
 """The series that a release belongs to: the same table, period after period."""
 
 import re
+from collections.abc import Iterator, Mapping
 from datetime import date
+from typing import Any, NamedTuple
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationError, field_validator
 
-from hallmark.schemas.section import Section
+from hallmark.schemas.section import Problem, Section
 
 PERIODS: dict[str, tuple[str, str]] = {
     "day": (r"[0-9]{4}-[0-9]{2}-[0-9]{2}", "2026-11-21"),
@@ -19,6 +21,73 @@ PERIODS: dict[str, tuple[str, str]] = {
 _REVISION = re.compile(r"-r([1-9][0-9]*)$")
 
 
+BEFORE = "_before"
+"""What the name of a column ends with that says what a person was in the period before; with _2 and
+so on after it, in the one before that."""
+
+
+class Lag(NamedTuple):
+    """What a column about an earlier period says.
+
+    Attributes:
+        of: the column that says the same of this period.
+        back: how many periods lie between.
+    """
+
+    of: str
+    back: int
+
+    @property
+    def name(self) -> str:
+        """The column's name; of no period back, that of `of`."""
+        return self.of + (BEFORE if self.back else "") + (f"_{self.back}" if self.back > 1 else "")
+
+    @property
+    def held(self) -> str:
+        """The column that said this in the release of the period before."""
+        return Lag(self.of, self.back - 1).name
+
+
+class Panel(Section):
+    """A series in which the same synthetic people run through the periods."""
+
+    begins: str = Field(min_length=4, max_length=10)
+    """the first period; the private table of every later one has, beside each of the columns, one
+    with _before at the end of its name, null for people who were not there in the period before
+    (hallmark lag writes such a table)"""
+    columns: tuple[str, ...] = Field(min_length=1)
+    """the columns of which it is measured who became what, such as [region, employed]; the first
+    one without nulls"""
+    back: int = Field(default=1, ge=1, le=3)
+    """how many periods back: with 2, columns with _before_2 say what people were in the period
+    before the last, so that histories of three periods are measured"""
+    constant: tuple[str, ...] = ()
+    """columns that do not change while a person is there, such as [sex]"""
+    grows: dict[str, int] = Field(default_factory=dict)
+    """columns that grow by so much with every period while a person is there, such as {age: 1};
+    whole numbers in cells of one"""
+
+    @property
+    def lagged(self) -> dict[str, Lag]:
+        """Columns about earlier periods by their names, the nearest period first."""
+        lags = (Lag(name, back + 1) for back in range(self.back) for name in self.columns)
+        return {lag.name: lag for lag in lags}
+
+    @property
+    def steps(self) -> dict[str, int]:
+        """By column that follows from the period before, by how much it grows."""
+        return dict.fromkeys(self.constant, 0) | self.grows
+
+    def _problems(self) -> Iterator[Problem]:
+        named = [*self.columns, *self.constant, *self.grows]
+        for name in sorted({name for name in named if named.count(name) > 1}):
+            yield Problem(
+                (),
+                f"names {name} twice; it is measured (columns), does not change (constant) or "
+                "grows (grows): keep one",
+            )
+
+
 class Series(Section):
     """A period of a series."""
 
@@ -28,12 +97,37 @@ class Series(Section):
     learn: bool = False
     """whether the noisy tables of earlier periods' releases help to make these records; they are
     those of the same name but for the period, in the folder of releases, and cost no budget"""
+    panel: Panel | None = None
+    """whether, and how, the same synthetic people run through the periods: {begins: "2024",
+    columns: [region], constant: [sex], grows: {age: 1}}"""
 
     @field_validator("period")
     @classmethod
     def _check_period(cls, period: str) -> str:
         length_of(period)
         return period
+
+    @property
+    def lagged(self) -> dict[str, Lag]:
+        """Columns about earlier periods by their names; none without a panel, and where it
+        begins."""
+        begins = self.panel is None or self.period == self.panel.begins
+        return {} if self.panel is None or begins else self.panel.lagged
+
+    def _problems(self) -> Iterator[Problem]:
+        if self.panel is None:
+            return
+        try:
+            length = length_of(self.panel.begins)
+        except ValueError as error:
+            yield Problem(("panel", "begins"), str(error))
+            return
+        if length != length_of(self.period) or self.panel.begins > self.period:
+            yield Problem(
+                ("panel", "begins"),
+                f"is {self.panel.begins}, and the release is about {self.period}; give the first "
+                "period of the panel, as long as this one and not after it",
+            )
 
 
 def length_of(period: str) -> str:
@@ -75,3 +169,38 @@ def siblings(release: str, period: str) -> re.Pattern[str]:
     return re.compile(
         rf"{re.escape(before)}(?P<period>{form}){re.escape(after)}(?:-r(?P<revision>[1-9][0-9]*))?"
     )
+
+
+def with_columns_before(content: Any) -> Any:
+    """The content of a spec in which the columns about the period before stand that its panel asks
+    for, unless they are written there.
+
+    What is no spec yet is left as it is: the sections say what is wrong with it.
+    """
+    columns, told = _mapping(content, "columns"), _mapping(content, "series")
+    try:
+        series = Series.model_validate(told)
+    except ValidationError:
+        return content
+    missing = {
+        name: lagged(lag, columns[lag.of])
+        for name, lag in series.lagged.items()
+        if _mapping(columns, lag.of) and name not in columns
+    }
+    return content | {"columns": {**columns, **missing}} if missing else content
+
+
+def lagged(lag: Lag, column: Mapping[str, Any]) -> dict[str, Any]:
+    """What a column about an earlier period says of itself, by what the column itself says."""
+    told = {key: said for key, said in column.items() if key not in _OF_THIS_PERIOD}
+    ago = "the period before" if lag.back == 1 else f"the period {lag.back} periods ago"
+    return told | {"nulls": True, "description": f"{lag.of} in {ago}; null for who was not there"}
+
+
+_OF_THIS_PERIOD = ("detail",)  # only measured with other columns is who became what
+
+
+def _mapping(content: Any, key: str) -> dict[str, Any]:
+    """What stands under the key, if it is a mapping; else an empty one."""
+    found = content.get(key) if isinstance(content, dict) else None
+    return found if isinstance(found, dict) else {}

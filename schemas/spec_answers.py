@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol
 
 from hallmark.schemas.about import About, Tuning
 from hallmark.schemas.code_lines import (
+    Unclear,
     categories_as_lines,
     categories_in,
     groups_as_lines,
@@ -33,6 +34,7 @@ from hallmark.schemas.section import Section
 from hallmark.schemas.spec_sections import PersonUnit, Population, Privacy, Replicates
 from hallmark.schemas.table_sections import DataSource
 from hallmark.schemas.text_edits import Keys, Value
+from hallmark.schemas.visible import visible
 from hallmark.schemas.yaml_document import FILL_IN
 
 MOST_LINE = 2_000  # characters of an answer in one line
@@ -352,6 +354,78 @@ class Recoding:
 
 
 @dataclass(frozen=True)
+class Coordinates:
+    """Where every category is."""
+
+    help: str
+
+    keys: ClassVar[tuple[Keys, ...]] = (("coordinates",),)
+    typed_in: ClassVar[str] = "coordinates"
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        return (
+            Input(
+                name=self.typed_in,
+                label="Where each is, one a line: code = latitude, longitude",
+                help=self.help,
+                lines=6,
+            ),
+        )
+
+    def shown(self, section: Mapping[str, Any]) -> dict[str, str] | None:
+        found = at(section, ("coordinates",)) or {}
+        if not isinstance(found, dict) or not all(
+            _are_texts(place) and len(place) == 2 for place in found.values()
+        ):
+            return None
+        said = {code: f"{latitude}, {longitude}" for code, (latitude, longitude) in found.items()}
+        return {self.typed_in: categories_as_lines(said)}
+
+    def read(self, typed: Mapping[str, str]) -> dict[Keys, Value | None]:
+        found: dict[str, Value] = {}
+        for code, place in categories_in(typed[self.typed_in]).items():
+            numbers = [one.strip() for one in place.split(",")]
+            if len(numbers) != 2:
+                raise Unclear(
+                    f"{visible(code)!r} has no latitude and longitude; write code = 51.34, 12.37"
+                )
+            found[code] = numbers
+        return {("coordinates",): found or None}
+
+
+@dataclass(frozen=True)
+class Distances:
+    """How far apart the categories are, as a square matrix."""
+
+    help: str
+
+    keys: ClassVar[tuple[Keys, ...]] = (("distances",),)
+    typed_in: ClassVar[str] = "distances"
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        return (
+            Input(
+                name=self.typed_in,
+                label="or how far apart they are: a line for each category, a number for each",
+                help=self.help,
+                lines=4,
+            ),
+        )
+
+    def shown(self, section: Mapping[str, Any]) -> dict[str, str] | None:
+        found = at(section, ("distances",)) or []
+        if not isinstance(found, list) or not all(map(_are_texts, found)):
+            return None
+        return {self.typed_in: "\n".join(" ".join(row) for row in found)}
+
+    def read(self, typed: Mapping[str, str]) -> dict[Keys, Value | None]:
+        lines = typed[self.typed_in].replace(",", " ").replace(";", " ").splitlines()
+        return {("distances",): [line.split() for line in lines if line.strip()] or None}
+
+
+@dataclass(frozen=True)
 class Truths:
     """The texts that mean true, and those that mean false."""
 
@@ -453,7 +527,9 @@ _TYPES: Choices = (
     ("nominal", "nominal: categories without an order"),
     ("ordinal", "ordinal: categories in their order"),
     ("boolean", "boolean: yes or no"),
+    ("places", "places: categories with distances between them"),
 )
+_LISTED = ("nominal", "ordinal", "places")  # types of categories
 _FORMS = tuple(type_ for type_, _ in _TYPES if type_)
 _REFUSE = (("", "choose"), ("refuse", "refuse: the run stops"))
 _CLAMP = (*_REFUSE, ("clamp", "clamp: it moves to the nearer bound"))
@@ -513,16 +589,20 @@ def _column(type_: str) -> Iterator[Answer]:
         yield _text(model, ("format",), "Days are written as")
     if type_ in ("numeric", "date"):
         yield _text(model, ("detail",), "Detail", more=True)
-    if type_ in ("nominal", "ordinal"):
+    if type_ in _LISTED:
         yield Recoding(*(meaning(Recode, key) for key in (CODES, "first", "of")))
         yield Categories(meaning(model, CATEGORIES))
     if type_ == "nominal":
         yield Groups(meaning(model, GROUPS))
+    if type_ == "places":
+        yield Coordinates(meaning(model, "coordinates"))
+        yield Distances(meaning(model, "distances"))
+        yield _text(model, ("unit",), "Unit of the distances")
     if type_ == "boolean":
         yield Truths(meaning(model, "values"))
     outside = _CLAMP if type_ in ("numeric", "date") else _CATCH_ALL
     yield _text(model, ("outside",), "What lies outside", choices=outside)
-    if type_ in ("nominal", "ordinal"):
+    if type_ in _LISTED:
         other = _text(model, ("other",), "The category for what lies outside")
         yield Code(other.path, other.input)
     if type_ == "boolean":
@@ -530,7 +610,7 @@ def _column(type_: str) -> Iterator[Answer]:
         yield _text(model, ("other",), "The value for what lies outside", choices=truths)
     if type_ != "boolean":
         kind, reference = ("bound_source", "kind"), ("bound_source", "reference")
-        what = "categories" if type_ in ("nominal", "ordinal") else "bounds"
+        what = "categories" if type_ in _LISTED else "bounds"
         yield _text(BoundSource, kind, f"The {what} come from", choices=_KINDS)
         yield _text(BoundSource, reference, "Reference")
     yield _text(model, ("nulls",), "Values may be missing", choices=_YES)

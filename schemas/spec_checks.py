@@ -24,8 +24,10 @@ from hallmark.schemas.database import check_name, is_database
 from hallmark.schemas.encoding import unwritable
 from hallmark.schemas.lookups import Lookup, as_columns
 from hallmark.schemas.nearest import no_such_column
+from hallmark.schemas.panel_checks import panel_problems
 from hallmark.schemas.public_totals import PublicTotal
 from hallmark.schemas.section import Path, Problem
+from hallmark.schemas.series import Series
 from hallmark.schemas.spec_sections import (
     CertificateRequest,
     Constraint,
@@ -64,6 +66,7 @@ class SoundSections:
     unsound_columns: frozenset[str] = frozenset()
     lookups: Mapping[str, Lookup] = field(default_factory=dict)
     unsound_lookups: frozenset[str] = frozenset()
+    series: Series | None = None
 
     @property
     def table_files(self) -> Iterator[tuple[str, TableFile]]:
@@ -213,6 +216,20 @@ def _bins_suit_the_columns(sections: SoundSections) -> Iterator[Problem]:
         return
     for path, what in binning.problems(sections.columns, sections.told_elsewhere):
         yield Problem(("binning", *path), what)
+
+
+def _panel_suits_the_rest(sections: SoundSections) -> Iterator[Problem]:
+    if sections.series is not None:
+        yield from panel_problems(
+            sections.series,
+            sections.columns,
+            sections.column_names,
+            constraints=sections.constraints,
+            public_totals=sections.public_totals,
+            data=sections.data,
+            mechanism=sections.mechanism,
+            output=sections.output,
+        )
 
 
 def _person_is_never_released(sections: SoundSections) -> Iterator[Problem]:
@@ -531,6 +548,7 @@ _CHECKS: tuple[Callable[[SoundSections], Iterator[Problem]], ...] = (
     _certificate_keys_belong_to_a_share,
     _certificate_alone_publishes_no_records,
     _bins_suit_the_columns,
+    _panel_suits_the_rest,
     _person_is_never_released,
     _ignored_columns_are_not_listed,
     _files_are_readable_as_stated,

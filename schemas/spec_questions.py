@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hallmark.schemas.mechanism_answers import answers_about_mechanism, mechanism_of
 from hallmark.schemas.section import Path, Problem
 from hallmark.schemas.spec_answers import Answer, Input, answers_about, answers_about_release, at
 from hallmark.schemas.yaml_document import FILL_IN
@@ -27,10 +28,12 @@ class Question:
 
 @dataclass(frozen=True)
 class Questions:
-    """What is left to be answered about the release, its table and each column of the spec."""
+    """What is left to be answered about the release, its table, its mechanism and each column of
+    the spec."""
 
     release: tuple[Question, ...]
     table: tuple[Question, ...]
+    mechanism: tuple[Question, ...]
     columns: Mapping[str, tuple[Question, ...]]
     rules: Mapping[int, list[str]]
     """by the rule's place in the list, what is wrong with it; asked about the release, too"""
@@ -39,7 +42,7 @@ class Questions:
     def number(self) -> int:
         """How many questions are left."""
         columns = sum(len(several) for several in self.columns.values())
-        return len(self.release) + len(self.table) + columns
+        return len(self.release) + len(self.table) + len(self.mechanism) + columns
 
     @property
     def complete(self) -> int:
@@ -66,6 +69,7 @@ def questions_about(content: Mapping[str, Any], problems: Iterable[Problem]) -> 
     about: dict[str, list[Question]] = {name: [] for name in named}
     release: list[Question] = []
     table: list[Question] = []
+    mechanism: list[Question] = []
     rules: dict[int, list[str]] = defaultdict(list)
     every = [answer for several in answers_about_release().values() for answer in several]
     for path, what in problems:
@@ -74,12 +78,15 @@ def questions_about(content: Mapping[str, Any], problems: Iterable[Problem]) -> 
             about[str(path[1])].append(_question(asked, path[2:], what))
         elif path[:1] in (("columns",), ("data",)):
             table.append(_question(every, path, what))
+        elif path[:1] == ("mechanism",):
+            asked = answers_about_mechanism(mechanism_of(content))
+            mechanism.append(_question(asked, path, what))
         else:
             release.append(_question(every, path, what))
             if path[:1] == ("constraints",) and len(path) > 1:
                 rules[int(path[1])].append(what)
     found = {name: tuple(several) for name, several in about.items()}
-    return Questions(tuple(release), tuple(table), found, rules)
+    return Questions(tuple(release), tuple(table), tuple(mechanism), found, rules)
 
 
 def column_type(column: Any) -> str:

@@ -24,8 +24,9 @@ from hallmark.schemas.yaml_document import Unreadable, read_text
 Keys = tuple[str, ...]
 """The keys that lead to a value, from the whole spec inwards."""
 
-Value = str | Sequence["Value"] | Mapping[str, "Value"]
-"""What is written: texts exactly as they are to be read again, lists, and mappings."""
+Value = str | int | float | Sequence["Value"] | Mapping[str, "Value"]
+"""What is written: texts exactly as they are to be read again, lists, and mappings; and numbers and
+truths, where the reader tells them from texts."""
 
 _Collection = MappingNode | SequenceNode
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -128,7 +129,7 @@ def _read_again(value: Value) -> Any:
     """A value as it will be read from the text."""
     if isinstance(value, Mapping):
         return {key: _read_again(one) for key, one in value.items()}
-    if isinstance(value, str):
+    if isinstance(value, str | int | float):
         return value
     return [_read_again(one) for one in value]
 
@@ -335,6 +336,8 @@ def _inline(value: Any) -> str:
             return "{" + ", ".join(_entry(name, one) for name, one in value.items()) + "}"
         case list():
             return "[" + ", ".join(_item(one) for one in value) + "]"
+        case int() | float():
+            return json.dumps(value)
     return value if value in ("true", "false") else _key(value)
 
 

@@ -63,7 +63,7 @@ def with_earlier(job: Job) -> Job:
     if kept.exists():
         found = list(_as_kept(job.out, form, json.loads(kept.read_text())))
     else:
-        folders = _last_revisions(job.out, form, series.period)[-MOST_PERIODS:]
+        folders = last_revisions(job.out, form, series.period, MEASUREMENTS_FILE)[-MOST_PERIODS:]
         found = [_opened(folder, form) for folder in folders]
         with whole(kept) as draft:
             draft.write_text(json.dumps({one.folder.name: one.measurements for one in found}))
@@ -77,13 +77,18 @@ def with_earlier(job: Job) -> Job:
     return replace(job, prepared=learning(prepared, earlier, tuple(releases)))
 
 
-def _last_revisions(out: Path, form: re.Pattern[str], current: str) -> list[Path]:
-    """Folders of releases about earlier periods, of each the last revision, in order."""
+def last_revisions(out: Path, form: re.Pattern[str], current: str, holding: str) -> list[Path]:
+    """Folders of releases about earlier periods, of each the last revision, in order.
+
+    Args:
+        form: of their names (`schemas.series.siblings`).
+        holding: a file that they have.
+    """
     now = period(current)
     revisions: dict[int, tuple[int, Path]] = {}
     for folder in out.iterdir() if out.is_dir() else ():
         match = form.fullmatch(folder.name)
-        if match is None or not (folder / MEASUREMENTS_FILE).is_file():
+        if match is None or not (folder / holding).is_file():
             continue
         try:
             number, revision = period(match["period"]).number, int(match["revision"] or 0)

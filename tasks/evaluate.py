@@ -128,7 +128,7 @@ def evaluate_files(
         EvaluationRefused: a table cannot be read, contains values that the spec refuses, or has
             too few records.
     """
-    loaded = load_spec(spec)
+    loaded = load_spec(spec, is_published=True)  # as it may be; no mechanism runs
     codec = TableCodec.of({name: loaded.file_columns[name] for name in loaded.released_columns})
     try:
         domain = codec.domain

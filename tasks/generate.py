@@ -20,6 +20,7 @@ from hallmark.mechanisms.execution import INLINE, Execution
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.progress import reporter
 from hallmark.tasks.installation.workspace import Workspace, whole
+from hallmark.tasks.panel import linked
 from hallmark.tasks.planning.prepared import PreparedRelease
 
 
@@ -99,6 +100,8 @@ def generate(
             checkpoint=FileCheckpoint(workspace.path / "generating.npz"),
         ),
     )
+    spec, rules = prepared.spec, prepared.plan.domain.rules
+    made = linked(made, spec, rules, workspace.path, prepared.rng("panel"))
     file = SyntheticFile(workspace.path / "synthetic.npy")
     file.save(without_faces(made, prepared))
     return file

@@ -1,43 +1,82 @@
-"""Changes of the profile under the control of two people: one proposes, another one approves.
+"""Changes of documents under the control of two people: one proposes, another one approves.
 
-The profile says who may approve releases and on which machines they run, so nobody changes it
-alone. A proposal holds the profile before and after; it is approved as it stands, and only while
-the profile is still the one that it was written for. Proposals stay, with who decided and why.
+The profile says who may approve releases and on which machines they run, and the calendar which
+releases are made while nobody looks; so nobody changes either alone. A proposal holds the document
+before and after; it is approved as it stands, and only while the document is still the one that it
+was written for. Proposals stay, with who decided and why.
 
-Limits.  Whoever has the machine can write the file itself: this is for people of the desk. Who they
-         are rests on who may let people in; see docs/desk.md.
+Limits.  Whoever has the machine can write the files itself: this is for people of the desk. Who
+         they are rests on who may let people in; see docs/desk.md.
 """
 
 import fcntl
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from difflib import unified_diff
-from io import StringIO
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Literal, Protocol
 
 from pydantic import AwareDatetime
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from hallmark.schemas.documents.approvals import known_as
-from hallmark.schemas.loading import SpecError, load_profile
 from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.installation.profile import profile_file
 from hallmark.tasks.installation.workspace import home, private_folder, whole
 
-MOST_TEXT = 200_000  # characters of a profile
-_EMPTY = "hallmark_profile: 1\n"
+PROFILE = "profile"
+"""The name of the document that every installation has; proposals of earlier versions were all
+about it."""
 
 Answer = Literal["approved", "refused", "withdrawn"]
 
 
 class ChangeRefused(SafeError):
-    """A change of the profile that cannot be proposed or decided about; the message says why."""
+    """A change that cannot be proposed or decided about; the message says why.
+
+    Attributes:
+        at: what is wrong, by the keys of the document that it is about.
+    """
+
+    def __init__(self, message: str, at: Mapping[tuple[str, ...], str] | None = None) -> None:
+        super().__init__(message)
+        self.at = dict(at or {})
+
+
+class Document(Protocol):
+    """What two people change: a text, with what makes it sound and how it comes into force."""
+
+    @property
+    def name(self) -> str:
+        """As proposals and the log have it, such as profile."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """As a sentence has it, such as the profile."""
+        ...
+
+    def current(self) -> str:
+        """The text as it is in force; empty where there is none."""
+        ...
+
+    def refuse_unsound(self, text: str) -> None:
+        """Refuse a text that could not be in force.
+
+        Raises:
+            SafeError: it could not; says why.
+        """
+        ...
+
+    def put(self, text: str, *, by: str) -> None:
+        """Put a text in force, whole or not at all; also where it is in force already.
+
+        Args:
+            by: the login of who proposed it.
+        Raises:
+            SafeError: that is not possible; nothing has changed.
+        """
+        ...
 
 
 class Decided(Section):
@@ -50,14 +89,16 @@ class Decided(Section):
 
 
 class Proposal(Section):
-    """A change of the profile.
+    """A change of a document.
 
     Attributes:
-        before: the profile that it changes, as text.
-        after: the profile that it makes.
+        document: the name of what it changes.
+        before: the text that it changes.
+        after: the text that it makes; empty where the document is to go.
     """
 
     number: int
+    document: str = PROFILE
     by: str
     at: AwareDatetime
     reason: str
@@ -72,42 +113,28 @@ class Proposal(Section):
         return list(unified_diff(before, after, n=2, lineterm=""))[2:]
 
 
-def current() -> str:
-    """The text of the profile as it is."""
-    file = profile_file()
-    return file.read_text(encoding="utf-8") if file.exists() else _EMPTY
-
-
 def proposals() -> list[Proposal]:
     """All proposals, the newest first."""
     files = sorted(_folder().glob("*.json"), reverse=True)
     return [Proposal.model_validate_json(file.read_bytes()) for file in files]
 
 
-def propose(after: str, reason: str, *, by: str) -> Proposal:
-    """Propose a profile in place of the present one.
+def propose(document: Document, after: str, reason: str, *, by: str) -> Proposal:
+    """Propose a text in place of the present one.
 
     Raises:
-        ChangeRefused: it changes nothing, is no profile (line by line), or the file that is read
-            cannot be written here.
+        SafeError: it changes nothing, or could not be in force.
     """
-    after = after.replace("\r\n", "\n").rstrip() + "\n"
     _refuse_unfounded(reason)
-    if len(after) > MOST_TEXT:
-        raise ChangeRefused(f"a profile has at most {MOST_TEXT:,} characters; nothing was proposed")
-    file = profile_file()
-    if not os.access(file if file.exists() else file.parent, os.W_OK):
-        raise ChangeRefused(
-            f"the profile is {file}, which the desk cannot write; change it where it is kept"
-        )
-    _refuse_unsound(after)
+    document.refuse_unsound(after)
     with _alone():
-        before = current()
+        before = document.current()
         if after == before:
-            raise ChangeRefused("that is the profile as it is; nothing was proposed")
+            raise ChangeRefused(f"that is {document.title} as it is; nothing was proposed")
         number = 1 + max((one.number for one in proposals()), default=0)
         made = Proposal(
             number=number,
+            document=document.name,
             by=by,
             at=datetime.now(UTC),
             reason=reason.strip(),
@@ -118,12 +145,16 @@ def propose(after: str, reason: str, *, by: str) -> Proposal:
         return made
 
 
-def decide(number: int, answer: Answer, reason: str, *, by: str) -> Proposal:
+def decide(
+    number: int, answer: Answer, reason: str, *, by: str, named: Callable[[str], Document]
+) -> Proposal:
     """Approve or refuse what somebody else proposed, or withdraw what oneself did.
 
+    Args:
+        named: gives the document of a name.
     Raises:
-        ChangeRefused: there is no such proposal or it was decided, it is one's own to approve, or
-            the profile has changed since it was made.
+        SafeError: there is no such proposal or it was decided, it is one's own to approve, the
+            document has changed since it was made, or cannot be put in force.
     """
     _refuse_unfounded(reason)
     with _alone():
@@ -140,100 +171,30 @@ def decide(number: int, answer: Answer, reason: str, *, by: str) -> Proposal:
                 else "only whoever proposed it withdraws it; refuse it instead"
             )
         if answer == "approved":
-            _apply(found)
+            _apply(found, named(found.document))
         said = Decided(answer=answer, by=by, at=datetime.now(UTC), reason=reason.strip())
         done = found.model_copy(update={"decided": said})
         _keep(done)
         return done
 
 
-def with_approver(text: str, *, name: str, roles: Sequence[str], login: str, key: str) -> str:
-    """A profile's text with one approver more, or with another entry for one of that name."""
-
-    def change(content: Any) -> None:
-        entry = {"name": name, "roles": list(roles), "login": login, "key": key}
-        listed = content.setdefault("approvers", [])
-        at = [i for i, one in enumerate(listed) if known_as(str(one.get("name"))) == known_as(name)]
-        written = {field: value for field, value in entry.items() if value}
-        if at:
-            listed[at[0]] = written
-        else:
-            listed.append(written)
-
-    return _changed(text, change)
-
-
-def without_approver(text: str, name: str) -> str:
-    """A profile's text without an approver."""
-
-    def change(content: Any) -> None:
-        listed = content.get("approvers", [])
-        content["approvers"] = [
-            one for one in listed if known_as(str(one.get("name"))) != known_as(name)
-        ]
-
-    return _changed(text, change)
-
-
-def with_gates(text: str, *, plan: Sequence[str], disclosure: Sequence[str]) -> str:
-    """A profile's text with these approvals of every release."""
-
-    def change(content: Any) -> None:
-        gates = {"plan": list(plan), "disclosure": list(disclosure)}
-        content["approvals"] = {gate: roles for gate, roles in gates.items() if roles}
-
-    return _changed(text, change)
-
-
-def _changed(text: str, change: Callable[[Any], None]) -> str:
-    """The text after a change of its content; its comments stay."""
-    yaml = YAML()
-    yaml.preserve_quotes = True
-    yaml.width = 1000
-    try:
-        content = yaml.load(text)
-    except YAMLError:
-        raise ChangeRefused("the profile cannot be read as YAML; mend its text first") from None
-    change(content)
-    said = StringIO()
-    yaml.dump(content, said)
-    return said.getvalue()
-
-
-def _apply(proposal: Proposal) -> None:
-    """Put a proposed profile in place; done already where a process ended just then."""
-    now = current()
-    if now == proposal.after:
-        return
-    if now != proposal.before:
-        raise ChangeRefused(
-            f"the profile has changed since proposal {proposal.number} was made; propose it anew"
-        )
-    _refuse_unsound(proposal.after)
-    try:
-        with whole(profile_file()) as draft:
-            draft.touch(mode=0o600)
-            draft.write_text(proposal.after, encoding="utf-8")
-    except OSError as error:
-        raise ChangeRefused(
-            f"the profile cannot be written ({error.strerror}); nothing was decided"
-        ) from None
+def _apply(proposal: Proposal, document: Document) -> None:
+    """Put a proposed text in force; once more where a process ended just then."""
+    now = document.current()
+    if now != proposal.after:
+        if now != proposal.before:
+            raise ChangeRefused(
+                f"{document.title} has changed since proposal {proposal.number} was made; propose "
+                "it anew"
+            )
+        document.refuse_unsound(proposal.after)
+    document.put(proposal.after, by=proposal.by)
 
 
 def _refuse_unfounded(reason: str) -> None:
     if not 3 <= len(reason.strip()) <= 2000:
-        raise ChangeRefused("say why, in 3 to 2,000 characters; it stays with the change")
-
-
-def _refuse_unsound(text: str) -> None:
-    with TemporaryDirectory(dir=_folder()) as folder:
-        draft = Path(folder) / "profile.yaml"
-        draft.write_text(text, encoding="utf-8")
-        try:
-            load_profile(draft)
-        except SpecError as error:
-            said = str(error).replace(f"{draft}:", "line ").replace(str(draft), "the profile")
-            raise ChangeRefused(f"this is no profile, and was not proposed:\n{said}") from None
+        what = "say why, in 3 to 2,000 characters; it stays with the change"
+        raise ChangeRefused(what, {("reason",): what})
 
 
 def _keep(proposal: Proposal) -> None:

@@ -175,7 +175,7 @@ def staged_proofs(account: str) -> Iterator[Proof]:
         told = RecordFile.read(folder)
         record, claim = told.record, told.record.guarantee.claim
         if record.account.name == account:
-            spec = load_spec(folder / SPEC_FILE)
+            spec = load_spec(folder / SPEC_FILE, is_published=True)
             yield Proof(
                 folder=folder,
                 release=record.identity.release_id,

@@ -7,7 +7,8 @@ from pathlib import Path
 from prefect import task
 
 from hallmark.mechanisms.privacy.costs import cost
-from hallmark.mechanisms.privacy.ledger.ledger import Allowance, LedgerError
+from hallmark.mechanisms.privacy.ledger.ledger import Allowance, Ledger, LedgerError
+from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.ledger.accounts import refuse_without_account
 from hallmark.tasks.ledger.anchors import open_ledger
@@ -19,6 +20,10 @@ RELEASE_FLOW = "release flow"
 
 class AlreadyStarted(SafeError):
     """A release of this name was started before, and the operator did not ask to resume it."""
+
+
+class PanelUnpaid(SafeError):
+    """The account does not pay for a release about two periods."""
 
 
 @task(name="reserve")
@@ -43,6 +48,7 @@ def reserve(
     Raises:
         AlreadyStarted: the release has a reservation, and `resume` is false or it is the
             certificate of another file.
+        PanelUnpaid: it is about two periods, and the account counts each by itself.
         LedgerRolledBack: the ledger lacks entries that were anchored or published.
         LedgerError: no such account, too little budget left, or a release of that name asked
             something else of the data.
@@ -50,6 +56,7 @@ def reserve(
     book, spec = open_ledger(ledger), prepared.spec
     account = spec.population.account
     refuse_without_account(spec, book, out)
+    _refuse_shared_periods(spec, book)
     existing, binding = book.reservation(spec.release), prepared.binding
     started = None if existing is None or existing.state == "cancelled" else existing
     if started is not None and prepared.given is not None and started.binding != binding:
@@ -78,6 +85,27 @@ def reserve(
         period=prepared.period,
     )
     return started is None
+
+
+def _refuse_shared_periods(spec: ReleaseSpec, book: Ledger) -> None:
+    """Refuse a panel on an account that counts what each period costs by itself.
+
+    What a person was in the period before is asked of this one, so the release is about two
+    periods, and would be charged to one. Where a unit may be in all periods, all charges compose.
+
+    Raises:
+        PanelUnpaid: it is one.
+    """
+    if spec.series is None or not spec.series.lagged:
+        return
+    presence = book.account(spec.population.account).presence
+    if presence is not None and not presence.is_everywhere:
+        raise PanelUnpaid(
+            f"series.panel: account {spec.population.account!r} protects {presence}, and a panel "
+            "asks of each period what people were in the one before, so that a period's releases "
+            "would tell of people who are paid for in another. Open an account with --series "
+            f"{presence.length} alone, which protects a person over all {presence.length}s"
+        )
 
 
 @contextmanager

@@ -110,7 +110,7 @@ def _opened(folder: Path) -> tuple[Period, ReleaseSpec]:
     if not (folder / SPEC_FILE).is_file():
         raise CannotSmooth(f"{folder} is not a release folder: it has no {SPEC_FILE}")
     as_signed(folder)
-    spec = load_spec(folder / SPEC_FILE)
+    spec = load_spec(folder / SPEC_FILE, is_published=True)
     if spec.series is None:
         raise CannotSmooth(f"{folder} states no period (series.period in its spec)")
     if not (folder / MEASUREMENTS_FILE).is_file():

@@ -33,6 +33,7 @@ from hallmark.flows.cli.options import (
     SpecArgument,
     taking,
 )
+from hallmark.flows.cli.panel import lag, panel
 from hallmark.flows.cli.people import people_app
 from hallmark.flows.cli.query import query
 from hallmark.flows.cli.reports import report
@@ -416,6 +417,8 @@ _ELSEWHERE = (
     compare,
     site,
     smooth,
+    lag,
+    panel,
     audit_privacy,
     waiting,
     approve,

@@ -1,4 +1,5 @@
-"""A spec as forms beside its text: what is still to be answered, about the release and each column.
+"""A spec as forms beside its text: what is still to be answered, about the release, its mechanism
+and each column.
 
 A saved form changes the keys that were answered otherwise than shown, and no other character of the
 text. Nothing that is proposed here comes from a value of a table.
@@ -18,6 +19,13 @@ from hallmark.flows.desk.forms import Content, Seen, Values
 from hallmark.flows.desk.intake import Sent
 from hallmark.flows.desk.pages import page
 from hallmark.schemas.columns.columns import COLUMN_TYPES
+from hallmark.schemas.mechanism_answers import (
+    answers_about_mechanism,
+    choices,
+    mechanism_edits,
+    mechanism_of,
+    with_methods,
+)
 from hallmark.schemas.rule_answers import INPUTS, rule_of
 from hallmark.schemas.rules.rule_syntax import RuleError
 from hallmark.schemas.spec_answers import (
@@ -212,6 +220,87 @@ def ignore(
 
     forms.save(request, name, seen, values)
     return _to_column(name, column) if back else RedirectResponse(f"/specs/{name}/columns", 303)
+
+
+@router.get("/specs/{name}/mechanism")
+def mechanism_page(request: Request, name: str) -> Response:
+    """The form about the mechanism: which one, and its parameters."""
+    return _mechanism_page(request, name)
+
+
+@router.post("/specs/{name}/mechanism/name")
+def show_mechanism(
+    request: Request, name: str, sent: Sent, to: Annotated[str, Form(max_length=MOST_LINE)]
+) -> Response:
+    """Show the form of another mechanism, with what was typed; nothing is saved."""
+    _refuse_no_mechanism(to)
+    return _mechanism_page(request, name, to, sent)
+
+
+def _mechanism_page(
+    request: Request, name: str, to: str | None = None, sent: FormData | None = None
+) -> Response:
+    """The form of a mechanism.
+
+    Args:
+        to: the mechanism that is shown; that of the spec where none is said.
+        sent: what was typed into it, as of whatever mechanism.
+    """
+    text, content, questions = forms.read(name)
+    chosen = mechanism_of(content) if to is None else to
+    answers = answers_about_mechanism(chosen)[1:]
+    typed = {} if sent is None else forms.typed_in(sent, _of_any_mechanism())
+    of_it = {one.name for one in forms.inputs_of(answers)}
+    return page(
+        request,
+        "mechanism",
+        name=name,
+        seen=drafts.digest(text) if sent is None else str(sent.get("seen", "")),
+        questions=questions,
+        chosen=chosen,
+        choices=choices(),
+        fields=list(
+            forms.fields(
+                answers,
+                with_methods(content),
+                forms.by_input(questions.mechanism) if to is None else {},
+                typed=typed,
+            )
+        ),
+        kept={one: said for one, said in typed.items() if one not in of_it},
+        suggestions=forms.suggestions(request, content),
+    )
+
+
+@cache
+def _of_any_mechanism() -> list[Input]:
+    """The inputs that the form of some mechanism has, but for the name itself."""
+    every = [one for name, _ in choices() for one in _of_mechanism(name)]
+    return list({one.name: one for one in every}.values())
+
+
+def _of_mechanism(name: str) -> list[Input]:
+    return forms.inputs_of(answers_about_mechanism(name)[1:])
+
+
+@router.post("/specs/{name}/mechanism")
+def answer_mechanism(
+    request: Request,
+    name: str,
+    sent: Sent,
+    chosen: Annotated[str, Form(max_length=MOST_LINE)],
+    seen: Seen = "",
+) -> Response:
+    """Save which mechanism it is, and its parameters."""
+    _refuse_no_mechanism(chosen)
+    typed = forms.typed_in(sent, _of_mechanism(chosen))
+    forms.save(request, name, seen, lambda content: mechanism_edits(chosen, content, typed))
+    return RedirectResponse(f"/specs/{name}/mechanism", 303)
+
+
+def _refuse_no_mechanism(name: str) -> None:
+    if name not in dict(choices()):
+        raise SafeError(f"there is no mechanism {visible(name)!r} that makes records; choose one")
 
 
 @router.get("/specs/{name}/rules")

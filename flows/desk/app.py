@@ -43,6 +43,7 @@ from hallmark.schemas.given_dictionary import DictionaryError
 from hallmark.schemas.loading import SpecError
 from hallmark.schemas.skeleton import SkeletonError
 from hallmark.tasks.gates.gate_history import HistoryBroken
+from hallmark.tasks.governance import ChangeRefused
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.people.rights import Right
 from hallmark.tasks.prometheus import CONTENT_TYPE, Exposition
@@ -120,6 +121,11 @@ def _out_of_order(request: Request, error: Exception) -> Response:
 @desk.exception_handler(SkeletonError)
 def _not_possible(request: Request, error: Exception) -> Response:
     return message(request, 409, str(error))
+
+
+@desk.exception_handler(ChangeRefused)
+def _not_sound(request: Request, error: ChangeRefused) -> Response:
+    return message(request, 409, str(error), {".".join(keys): w for keys, w in error.at.items()})
 
 
 @desk.exception_handler(StarletteHTTPException)

@@ -1,25 +1,27 @@
-"""The calendar: what recurs and when, and how it is scheduled by somebody without a shell."""
+"""The calendar: what recurs and when, and how people without a shell propose to change it."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, HTTPException, Request, Response
+from fastapi import APIRouter, Form, HTTPException, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from hallmark.flows import engine
-from hallmark.flows.deployments import deploy_calendar, take_off
+from hallmark.flows.desk.agency import Reason, overtaken, propose
 from hallmark.flows.desk.pages import ledger, page
-from hallmark.flows.desk.recurrence import as_cron, in_words
-from hallmark.flows.desk.specs import looked_at
+from hallmark.flows.desk.recurrence import as_cron, as_day, in_words
+from hallmark.flows.desk.schedules import ScheduleText, document, is_schedule, written
 from hallmark.flows.desk.visitor import logged_in
 from hallmark.mechanisms.privacy.ledger.terms import shown
 from hallmark.schemas.calendar import Period
-from hallmark.schemas.loading import SpecError
+from hallmark.schemas.loading import SpecError, load_calendar
+from hallmark.schemas.yaml_document import read_document
+from hallmark.tasks import governance
+from hallmark.tasks.governance import ChangeRefused
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.operator import ordering
-from hallmark.tasks.installation.places import out_folder
 from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.people.actions import doing
 from hallmark.tasks.planning.instances import Instance, due
@@ -29,7 +31,6 @@ from hallmark.tasks.planning.recurring import (
     recurring_calendar,
     recurring_calendars,
     scheduled_by,
-    scheduling,
     templates,
 )
 from hallmark.tasks.releases import release_of
@@ -55,15 +56,25 @@ class Row:
 
 
 @router.get("/calendar")
-def calendar_page(request: Request) -> Response:
+def calendar_page(request: Request, entry: Annotated[str, Query(max_length=64)] = "") -> Response:
     """All recurring releases: when each is due, and which release that makes."""
     rows, problem = list[Row](), ""
     try:
         rows = [_row(entry) for entry in engine.calendar()]
     except engine.EngineMissing as error:
         problem = str(error)
+    changes = [one for one in governance.proposals() if is_schedule(one.document)]
     return page(
-        request, "calendar", rows=rows, problem=problem, templates=templates(), budget=shown
+        request,
+        "calendar",
+        rows=rows,
+        problem=problem,
+        templates=templates(),
+        budget=shown,
+        open=[(one, overtaken(one)) for one in changes if one.decided is None],
+        ended=[one for one in changes if one.decided is not None],
+        entry=_shown(entry) if entry else _NEW,
+        chosen=entry,
     )
 
 
@@ -93,52 +104,85 @@ def run_entry(
 
 
 @router.post("/calendar")
-def recur(
+def propose_entry(
     request: Request,
     spec: Annotated[str, Form(max_length=200)],
     period: Annotated[Period, Form()],
-    at: Annotated[str, Form(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")],
     epsilon: Annotated[str, Form(max_length=100)],
+    reason: Reason,
     delta: Annotated[str, Form(max_length=100)] = "0",
-    day: Annotated[int, Form(ge=1, le=28)] = 1,
-    about: Annotated[Literal["this", "last"], Form()] = "last",
+    day: Annotated[str, Form(max_length=10)] = "1",
+    at: Annotated[str, Form(max_length=5)] = "",
+    cron: Annotated[str, Form(max_length=200)] = "",
+    lag: Annotated[str, Form(max_length=10)] = "1",
     timezone: Annotated[str, Form(max_length=100)] = "UTC",
-    embargo_days: Annotated[str, Form(max_length=3)] = "",
+    embargo_days: Annotated[str, Form(max_length=10)] = "",
     embargo_at: Annotated[str, Form(max_length=5)] = "00:00",
 ) -> Response:
-    """Let the releases of a template recur, or change when they do."""
+    """Propose that the releases of a template recur, or do so otherwise."""
     if spec not in templates():
-        raise SafeError(
-            f"there is no spec {spec!r} whose release is named {spec}-{{period}}; save one first"
-        )
-    by, text = logged_in(request), (specs_folder() / f"{spec}.yaml").read_text(encoding="utf-8")
-    looked_at(spec, text)
+        what = f"there is no spec {spec!r} whose release is named {spec}-{{period}}; save one first"
+        raise ChangeRefused(what, {("spec",): what})
     entry: dict[str, Any] = {
         "period": period,
-        "lag": int(about == "last"),
-        "cron": as_cron(period, day, at),
+        "lag": lag.strip(),
+        "cron": cron.strip() or as_cron(period, day, at),
         "timezone": timezone.strip(),
         "budget": {"epsilon": epsilon.strip(), "delta": delta.strip()},
     }
     if embargo_days.strip():
         entry["embargo"] = {"days": embargo_days.strip(), "at": embargo_at}
-    with doing(by.actor, "scheduled", spec, period=period, cron=entry["cron"], epsilon=epsilon):
-        _refuse_taken(spec)
-        with scheduling(spec, text, entry, by.person.login) as calendar, engine.answering():
-            deploy_calendar(calendar, out_folder(None))
+    text = (specs_folder() / f"{spec}.yaml").read_text(encoding="utf-8")
+    propose(request, ScheduleText(spec), written(entry, text), reason)
+    return RedirectResponse("/calendar", 303)
+
+
+@router.post("/calendar/proposals/{number}")
+def withdraw(request: Request, number: int, reason: Reason) -> Response:
+    """Withdraw one's own proposal; somebody else's is refused."""
+    visitor = logged_in(request)
+    with doing(visitor.actor, "change-decided", str(number), answer="withdrawn", reason=reason):
+        governance.decide(number, "withdrawn", reason, by=visitor.person.login, named=document)
     return RedirectResponse("/calendar", 303)
 
 
 @router.post("/calendar/{entry}/remove")
-def no_more(request: Request, entry: str) -> Response:
-    """Let an entry recur no more; what was released stays."""
+def propose_removal(request: Request, entry: str, reason: Reason) -> Response:
+    """Propose that an entry recurs no more; what was released stays."""
+    if recurring_calendar(entry) not in recurring_calendars():
+        raise HTTPException(404, f"nothing was scheduled at the desk as {entry!r}")
+    propose(request, ScheduleText(entry), "", reason)
+    return RedirectResponse("/calendar", 303)
+
+
+_NEW = {
+    "period": "month", "lag": "1", "day": "3", "at": "02:00", "cron": "", "timezone": "UTC",
+    "epsilon": "", "delta": "1e-6", "embargo_days": "", "embargo_at": "09:00",
+}  # fmt: skip
+"""What the form proposes of an entry that there is not yet."""
+
+
+def _shown(entry: str) -> dict[str, str]:
+    """What the form shows of an entry that was scheduled at the desk.
+
+    Raises:
+        HTTPException: there is none.
+    """
     calendar = recurring_calendar(entry)
     if calendar not in recurring_calendars():
         raise HTTPException(404, f"nothing was scheduled at the desk as {entry!r}")
-    with doing(logged_in(request).actor, "unscheduled", entry), engine.answering():
-        take_off(calendar)
-        calendar.unlink()
-    return RedirectResponse("/calendar", 303)
+    found = load_calendar(calendar).releases[entry]
+    when, embargo = as_day(found.period, found.cron), dict[str, str]()
+    if found.embargo is not None:
+        embargo = {"embargo_days": str(found.embargo.days), "embargo_at": found.embargo.at}
+    return _NEW | {
+        "period": found.period,
+        "lag": str(found.lag),
+        **({"cron": found.cron} if when is None else {"day": when[0], "at": when[1]}),
+        "timezone": found.timezone,
+        **read_document(calendar).content["releases"][entry]["budget"],  # as it was written
+        **embargo,
+    }
 
 
 def _entry(name: str) -> engine.CalendarEntry:
@@ -158,12 +202,3 @@ def _row(entry: engine.CalendarEntry) -> Row:
         return Row(entry, found, "", by, begun)
     except (SafeError, SpecError, OSError) as error:
         return Row(entry, None, str(error), by)
-
-
-def _refuse_taken(name: str) -> None:
-    for one in engine.calendar():
-        if one.name == name and Path(one.calendar) != recurring_calendar(name):
-            raise SafeError(
-                f"the calendar {one.calendar} has an entry {name!r} already; give the spec another "
-                "name, or take that entry out"
-            )

@@ -41,6 +41,8 @@ _TEXTS = {
     ("POST", "/specs/{name}/about"),
     ("POST", "/specs/{name}/columns"),
     ("POST", "/specs/{name}/columns/type"),
+    ("POST", "/specs/{name}/mechanism"),
+    ("POST", "/specs/{name}/mechanism/name"),
     ("POST", "/specs/{name}/questions"),
     ("POST", "/specs/check"),
     ("POST", "/specs/plan"),

@@ -93,11 +93,18 @@ def page(request: Request, template: str, status: int = 200, **more: Any) -> HTM
     return HTMLResponse(text, status, {"Content-Security-Policy": _OWN.format(nonce=nonce)})
 
 
-def message(request: Request, status: int, says: str) -> Response:
-    """What went wrong, as a page for somebody who reads it, else for a program."""
+def message(
+    request: Request, status: int, says: str, at: Mapping[str, str] | None = None
+) -> Response:
+    """What went wrong, as a page for somebody who reads it, else for a program.
+
+    Args:
+        at: what is wrong with fields of the form, by the keys of what they say.
+    """
+    at = at or {}
     if "text/html" in request.headers.get("Accept", ""):
-        return page(request, "message", status, title="That was not possible", says=says)
-    return JSONResponse({"detail": says}, status)
+        return page(request, "message", status, title="That was not possible", says=says, at=at)
+    return JSONResponse({"detail": says} | ({"at": dict(at)} if at else {}), status)
 
 
 def within(path: str) -> str:

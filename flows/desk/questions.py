@@ -135,7 +135,7 @@ def answer(request: Request, name: str, sent: Sent) -> Response:
             raise Unclear("\n".join(faults))
         if left_out:
             kept = found.get(("data", "ignore"), forms.ignored(content))
-            found[("data", "ignore")] = [*(kept or []), *left_out]
+            found[("data", "ignore")] = [*(kept if isinstance(kept, list) else []), *left_out]
         return found
 
     text = forms.save(request, name, str(sent.get("seen", "")), values)

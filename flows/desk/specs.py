@@ -21,6 +21,7 @@ from hallmark.schemas.calendar import PERIOD_MARK
 from hallmark.schemas.exact import read_exact
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.schemas.section import MOST_CHARACTERS
 from hallmark.schemas.spec_questions import Questions
 from hallmark.schemas.yaml_document import Unreadable
 from hallmark.tasks.asked import asked_for
@@ -113,8 +114,14 @@ def check(text: Text, name: Annotated[str, Body()] = "") -> Response:
 
 
 @router.post("/specs/plan")
-def plan(text: Annotated[str, Body(max_length=drafts.MOST_SPEC, embed=True)]) -> Response:
-    """What a release of the spec will cost and how good it will be, as a part of the page."""
+def plan(text: Text, name: Annotated[str, Body(max_length=MOST_CHARACTERS)] = "") -> Response:
+    """What a release of the spec will cost and how good it will be, as a part of the page.
+
+    Args:
+        name: of the spec whose forms the plan links to; empty for none.
+    """
+    if name:
+        drafts.existing(name)
     with drafts.drafted(text) as draft:
         refuse_beyond(draft)
         prepared = prepared_draft(draft)
@@ -123,7 +130,7 @@ def plan(text: Annotated[str, Body(max_length=drafts.MOST_SPEC, embed=True)]) ->
         summary["warnings"] = [one for one in summary["warnings"] if one not in shown]
         summary["warnings"] += about_balance(prepared.spec, found)
         file = standing(prepared.spec, tables_folder())
-    return part("plan", plan=summary, left=found.words, file=file)
+    return part("plan", plan=summary, left=found.words, file=file, spec=name)
 
 
 @router.post("/specs/alternative")

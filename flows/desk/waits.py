@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from hallmark.flows.desk.schedules import document
 from hallmark.flows.desk.visitor import Visitor
 from hallmark.schemas.documents.approvals import known_as
 from hallmark.schemas.profile import Profile
@@ -31,7 +32,11 @@ def waits_for(visitor: Visitor, found: Sequence[ReleaseState], known: Profile) -
     waits = [*_requests(visitor, found), *_gates(visitor, found, known)]
     if visitor.may(Right.GOVERN) and not visitor.is_program:
         waits += [
-            Wait("/agency", f"Proposal {one.number}", f"{one.by} proposes to change the profile")
+            Wait(
+                "/agency",
+                f"Proposal {one.number}",
+                f"{one.by} proposes to change {document(one.document).title}",
+            )
             for one in governance.proposals()
             if one.decided is None and one.by != visitor.person.login
         ]

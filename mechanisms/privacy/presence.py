@@ -64,6 +64,11 @@ class Presence:
         if self.most is not None and self.most < 1:
             raise ValueError(f"a unit is in at least one period, not in {self.most}")
 
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether a unit may have records in all periods, so that all their releases compose."""
+        return self.pattern is None and self.most is None
+
     def heaviest(self, costs: Mapping[int, Fraction], holding: int | None = None) -> Fraction:
         """The most that the periods of one set cost together.
 

@@ -190,6 +190,7 @@ class DataDictionary(Section):
         "categories can be too large or too small. It does not include sampling error."
     )
     replicates: DictionaryReplicates | None = None  # if the spec asks for some
+    people: tuple[str, ...] = ()  # files that say which records of periods are one person's
     attenuated: tuple[str, ...] = ()  # pairs with weaker dependence here than was measured
     columns: Annotated[tuple[DictionaryColumn, ...], Field(min_length=1)]
 

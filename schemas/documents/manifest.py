@@ -39,6 +39,8 @@ REPLICATES_FILES = {  # of releases whose spec asks for replicate weights, by fo
     "parquet": "replicates.parquet",
     "csv": "replicates.csv",
 }
+PANEL_FILE = "panel.json"  # of releases of a panel
+PERSONS_FILE = "persons.csv"  # likewise
 APPROVALS_FILE = "approvals.json"  # of releases that somebody had to approve
 DATA_FILES = ("data.csv", "data.parquet", "data.dta", "data.sav")
 REHEARSED_DATA_FILES = tuple(f"REHEARSAL-{name}" for name in DATA_FILES)

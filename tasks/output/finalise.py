@@ -34,6 +34,7 @@ from hallmark.tasks.installation.workspace import Workspace, private_folder
 from hallmark.tasks.output.labelled_files import write_labelled
 from hallmark.tasks.output.released import broken_totals, released_source, released_values
 from hallmark.tasks.output.writing import join_csv, write_csv
+from hallmark.tasks.panel import with_values_before
 from hallmark.tasks.planning.coding import TableCodec
 from hallmark.tasks.planning.looked_up import filled_in
 from hallmark.tasks.planning.prepared import stage_rng
@@ -140,6 +141,7 @@ def _write_batch(
     codes = np.array(synthetic.load().codes[start:stop], dtype=np.int32, order="C")
     rng = stage_rng(spec.release, f"decode {number}" if number else "decode")
     frame = decode(codec, codes, spec.rules, rules_on(spec.rules, codec), rng)
+    frame = with_values_before(frame, spec, synthetic.path.parent, start)
     released = filled_in(spec, frame)
     files: dict[str, Path] = {}
     for form in spec.output.formats:

@@ -30,10 +30,11 @@ class Right(StrEnum):
     REVIEW = "review", "review what is not published yet, and comment on it"
     DECIDE = "decide", "hand in signed decisions"
     PREPARE = "prepare", "write specs, upload tables, plan releases and ask for them"
-    RUN = "run", "start, decline, stop, rehearse, schedule, reopen and give up releases"
+    RUN = "run", "start, decline, stop, rehearse, reopen and give up releases"
+    SCHEDULE = "schedule", "propose which releases recur, and when"
     BUDGET = "budget", "open accounts of privacy budget, change their caps, and plan series"
     AUDIT = "audit", "read and export the log of what people did"
-    GOVERN = "govern", "propose changes of the profile, and approve those of others"
+    GOVERN = "govern", "propose changes of the profile, and approve changes that others propose"
     MANAGE = "manage", "manage people, their roles and access tokens, and allow uncharged looks"
 
 
@@ -56,11 +57,11 @@ RIGHTS: dict[Role, frozenset[Right]] = {
     Role.VIEWER: frozenset({Right.SEE}),
     Role.MONITOR: frozenset({Right.SEE, Right.ACCOUNTS}),
     Role.STEWARD: _REVIEWING | {Right.DECIDE, Right.PREPARE, Right.BUDGET},
-    Role.OPERATOR: _REVIEWING | {Right.PREPARE, Right.RUN},
+    Role.OPERATOR: _REVIEWING | {Right.PREPARE, Right.RUN, Right.SCHEDULE},
     Role.REVIEWER: _REVIEWING | {Right.DECIDE},
     Role.AUDITOR: _REVIEWING | {Right.AUDIT},
     Role.ADMINISTRATOR: frozenset({Right.SEE, Right.AUDIT, Right.MANAGE}),
-    Role.GOVERNOR: frozenset({Right.SEE, Right.AUDIT, Right.GOVERN}),
+    Role.GOVERNOR: frozenset({Right.SEE, Right.AUDIT, Right.SCHEDULE, Right.GOVERN}),
 }
 
 

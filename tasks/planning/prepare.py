@@ -133,6 +133,11 @@ def _prepared(
             f"output.face_privacy: {prepared.rows:,} records are made in batches that do not know "
             "of each other's combinations; publish fewer records (output.rows), or leave it out"
         )
+    if spec.series is not None and spec.series.panel is not None and len(prepared.batches) > 1:
+        raise PlanRefused(
+            f"series.panel: {prepared.rows:,} records are made in batches that do not know of each "
+            "other's pasts; leave it out"
+        )
     if spec.output.replicates is not None:
         _refuse_replicates(prepared)
     return prepared

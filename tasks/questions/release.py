@@ -56,7 +56,7 @@ class OpenRelease:
         place = Path(folder)
         if not (place / SPEC_FILE).is_file():
             raise CannotAsk(f"{place} is not a release folder: it has no {SPEC_FILE}")
-        return cls(place, load_spec(place / SPEC_FILE))
+        return cls(place, load_spec(place / SPEC_FILE, is_published=True))
 
     def query(
         self,

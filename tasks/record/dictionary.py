@@ -17,6 +17,7 @@ from hallmark.schemas.documents.data_dictionary import (
 )
 from hallmark.schemas.documents.manifest import REPLICATES_FILES
 from hallmark.schemas.lookups import Lookup
+from hallmark.tasks.panel import people_files
 from hallmark.tasks.planning.coding import Codec, codec_of
 from hallmark.tasks.planning.prepared import Prepared
 
@@ -49,6 +50,7 @@ def data_dictionary(
         csv_delimiter=prepared.spec.data.delimiter,
         csv_encoding=prepared.spec.data.characters,
         replicates=_replicates(prepared),
+        people=people_files(prepared.spec),
         attenuated=attenuated,
         columns=tuple(
             _column(

@@ -36,8 +36,10 @@ from hallmark.schemas.documents.audit_report import (
 from hallmark.schemas.documents.audit_utility import Check
 from hallmark.schemas.documents.decisions import COUNTED
 from hallmark.schemas.documents.labels import NOT_RECORDED
+from hallmark.schemas.documents.panel import PanelFile
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.generate import FACELESS, MOVED, TOTALLED
+from hallmark.tasks.panel import PANEL
 from hallmark.tasks.planning.coding import Codec
 from hallmark.tasks.record.executed import Executed
 from hallmark.tasks.record.record_privacy import account, guarantee, mechanism, weaknesses
@@ -267,6 +269,20 @@ def _carried_forward(run: Executed, told: Mapping[str, Any]) -> Step:
     )
 
 
+def _linked(told: Mapping[str, Any]) -> Step:
+    """How people go on from the period before."""
+    panel = PanelFile.model_validate(told)
+    assert panel.continues is not None, "there is a period before"
+    return Step(
+        step="records linked to those of the period before, whose values columns about that period "
+        f"took over: release {panel.continues.release}",
+        effect=f"{panel.continuing:,} people go on, {panel.new:,} are new, {panel.left:,} have "
+        "left; two-way tables with these columns changed by "
+        f"{100 * panel.differs:.2g} % of the records on average"
+        + (f"; {panel.moved:,} records moved to obey rules with any past" if panel.moved else ""),
+    )
+
+
 def _steps(run: Executed) -> Iterator[Step]:
     if file := run.prepared.certified:
         yield Step(
@@ -318,6 +334,8 @@ def _steps(run: Executed) -> Iterator[Step]:
             step="as few records as possible moved to other cells, so that all public totals hold",
             effect=f"{totalled} of {len(run.synthetic.codes)} records",
         )
+    if (told := run.synthetic.history.get(PANEL)) is not None:
+        yield _linked(told)
     faces, wanted = run.synthetic.history.get(FACELESS), run.prepared.spec.output.face_privacy
     if faces is not None and wanted is not None:
         yield Step(

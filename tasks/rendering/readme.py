@@ -57,6 +57,14 @@ def render_readme(record: AuditRecord, dictionary: DataDictionary) -> str:
     )
 
 
+_OF_PEOPLE = (
+    "how the people of this release go on from the period before; for programs",
+    "whose record each is, one row per record and in the same order: records of all periods with "
+    "the same person are one person's, and `before` is the number of the record in the period "
+    "before",
+)
+
+
 def files_in_words(record: AuditRecord, dictionary: DataDictionary) -> Iterator[tuple[str, str]]:
     """Names of the files that are neither scripts nor this page, each with what is in it."""
     for name in dictionary.files:
@@ -71,6 +79,8 @@ def files_in_words(record: AuditRecord, dictionary: DataDictionary) -> Iterator[
     if dictionary.replicates is not None:
         for name in dictionary.replicates.files:
             yield name, "replicate weights, one row per record and in the same order"
+    for name, said in zip(dictionary.people, _OF_PEOPLE, strict=False):
+        yield name, said
     yield DICTIONARY_FILE, "every column: domain, labels, error bound; for programs"
     yield CERTIFICATE_FILE, "the bounds with their terms and assumptions; for programs"
     yield REPORT_FILE, "how the release was made, and what it promises; for reviewers"

@@ -9,6 +9,7 @@ from hallmark.schemas.documents.manifest import ANSWERS_FILE, MEASUREMENTS_FILE
 from hallmark.schemas.documents.privacy_claim import PrivacyClaim
 from hallmark.schemas.promise import promised
 from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.tasks.panel import people_files
 from hallmark.tasks.verification.documents import Documents
 
 _UNNUMBERED = "0.1.0"
@@ -133,6 +134,8 @@ def dictionary_faults(told: Documents) -> Iterator[str]:
     asked, told_of = told.spec.output.replicates, told.dictionary.replicates
     if (asked and asked.number) != (told_of and told_of.number):
         yield "the dictionary's replicates are not those that the spec asks for"
+    if told.dictionary.people != people_files(told.spec):
+        yield "the dictionary's files of a panel are not those that the spec asks for"
     if told.dictionary.attenuated != told.record.utility.attenuated:
         yield "the dictionary's attenuated pairs are not those of the report"
 

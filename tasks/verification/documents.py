@@ -64,7 +64,7 @@ def read_documents(folder: Path, manifest: Manifest) -> Documents:
     spec = folder / SPEC_FILE
     plain_bytes(spec)
     try:
-        loaded = load_spec(spec)
+        loaded = load_spec(spec, is_published=True)
     except SpecError as error:
         raise Unsound(f"{SPEC_FILE} is refused: {error.problems[0]}") from None
     return Documents(

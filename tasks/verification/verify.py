@@ -66,6 +66,7 @@ from hallmark.tasks.verification.documents import (
 )
 from hallmark.tasks.verification.key_dates import KeysAtHand, key_checks, time_stamp
 from hallmark.tasks.verification.lookups import lookup_faults
+from hallmark.tasks.verification.people import people_faults
 from hallmark.tasks.verification.same_records import record_faults
 
 
@@ -142,6 +143,7 @@ def verify_release(
         *_approvals(folder, documents),
         *_measurements(folder, documents),
         *_replicates(folder, documents),
+        *_people(folder, documents),
         *(
             _check(name, _data_faults(folder / name, documents.dictionary), "as in the dictionary")
             for name in data
@@ -252,6 +254,16 @@ def _replicates(folder: Path, told: Documents) -> Iterator[Check]:
             "replicate weights",
             replicate_faults(folder, told.dictionary),
             f"{' and '.join(described.files)}: {described.number} for each record and purpose",
+        )
+
+
+def _people(folder: Path, told: Documents) -> Iterator[Check]:
+    """Whether the files of a panel say whom the records continue; no check without."""
+    if files := told.dictionary.people:
+        yield _check(
+            "people of the panel",
+            people_faults(folder, told.spec, told.dictionary.rows),
+            f"{' and '.join(files)}: whom every record continues, as its values say",
         )
 
 

@@ -6,6 +6,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from hallmark.flows.desk import desk
+from hallmark.flows.desk.schedules import ScheduleText
+from hallmark.tasks import governance
 from hallmark.tasks.governance import proposals
 from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.people import directory
@@ -45,7 +47,7 @@ def test_two_governors_change_the_gates_and_all_of_it_is_told(listed: Path):
         "/agency/proposals/1", data={"answer": "approved", "reason": "agreed"}
     ).status_code == 200  # fmt: skip
     assert profile().approvals.plan == ("methodologist",)
-    assert "1: approved by hugo" in gina.get("/agency").text
+    assert "1, profile: approved by hugo" in gina.get("/agency").text
     told = [(one.who, one.action) for one in actions()[:4]]
     assert told == [
         ("hugo", "change-decided"), ("gina", "not-done"), ("gina", "change-decided"),
@@ -125,3 +127,43 @@ def test_no_program_governs(listed: Path):
     refused = program.post("/agency/gates", data={"plan": "x", "reason": "none"})
     assert refused.status_code == 403
     assert "no program does this" in refused.json()["detail"]
+
+
+def test_two_governors_say_by_a_form_where_releases_run(listed: Path):
+    gina, hugo = governor("gina"), governor("hugo")
+    form = {"place": "local", "processes": "2", "memory": "4", "address": "kept out"}
+    refused = gina.post("/agency/cluster", data=form | {"reason": "faster"})
+    assert refused.status_code == 409
+    assert '<li data-field="cluster.local.memory">must be a size, such as 4GiB' in refused.text
+    gina.post("/agency/cluster", data=form | {"memory": "4GiB", "reason": "faster"})
+    assert profile().cluster is None
+    assert gina.post(
+        "/agency/proposals/1", data={"answer": "approved", "reason": "mine"}
+    ).status_code == 409  # fmt: skip
+    hugo.post("/agency/proposals/1", data={"answer": "approved", "reason": "agreed"})
+    cluster = profile().cluster
+    assert cluster is not None
+    assert cluster.local is not None
+    assert (cluster.local.processes, cluster.local.memory) == (2, "4GiB")
+    page = gina.get("/agency").text
+    assert '<option value="local" selected>' in page
+    assert 'name="memory" aria-describedby="in-memory-help" value="4GiB"' in page
+
+
+def test_the_calendar_is_proposed_to_governors_on_their_first_page(listed: Path):
+    made = governance.propose(
+        Told(), "cron: 1\n---\nrelease: x", "the board", by="olga"
+    )  # an entry that a desk with an orchestrator checked
+    page = governor("gina").get("/").text
+    assert f"Proposal {made.number}" in page
+    assert "olga proposes to change the entry visits of the calendar" in page
+
+
+class Told(ScheduleText):
+    """An entry that is sound."""
+
+    def __init__(self) -> None:
+        super().__init__("visits")
+
+    def refuse_unsound(self, text: str) -> None:
+        pass

@@ -9,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from hallmark.flows.desk import desk, drafts
+from hallmark.mechanisms.catalogue import CATALOGUE
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.skeleton import skeleton_from_header
@@ -222,7 +223,7 @@ def test_what_was_typed_is_there_after_the_type_was_changed_to_and_fro(steward: 
     sent = form(path, as_type(steward, sent, "numeric").text)
     assert {name: sent[name] for name in typed} == typed | {"outside": ""}
     assert text() == before
-    refused = steward.post(f"{path}/type", **sent, to="places")
+    refused = steward.post(f"{path}/type", **sent, to="maps")
     assert refused.status_code == 409
     assert "have no form" in refused.text
 
@@ -256,7 +257,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten(steward: Person):
         ("sex", {"type": "nominal", "groups": "a"}, "line 1 has no codes"),
         ("age", {"type": "numeric", "unit": "\x1b[2J"}, "Unit: line 1 contains the control char"),
         ("age", {"type": "numeric", "unit": "x" * 2_001}, "at most 2,000 characters"),
-        ("age", {"type": "places"}, "columns of type 'places' have no form"),
+        ("age", {"type": "maps"}, "columns of type 'maps' have no form"),
         ("none", {"type": "numeric"}, "has no column"),
     ],
 )
@@ -390,7 +391,7 @@ def test_what_only_the_text_can_say_stays_as_it_is(steward: Person):
     (specs_folder() / "survey.yaml").write_text(
         "columns:\n  age:\n    type: numeric\n    cells: 3\n    edges: [0, 1]\n    unit: [a]\n"
         "  sex:\n    type: nominal\n    groups: [{file: f.csv, column: c}, {g: [a]}]\n"
-        "  at: {type: places}\n"
+        "  at: {type: maps}\n"
     )
     before = text()
     for column in ("age", "sex"):
@@ -399,14 +400,60 @@ def test_what_only_the_text_can_say_stays_as_it_is(steward: Person):
         answered(steward, column)
         assert text() == before
     page = steward.browser.get("/specs/survey/columns", params={"column": "at"}).text
-    assert "A column of type places is written in" in page
+    assert "A column of type maps is written in" in page
+
+
+def test_places_are_described_by_a_form(steward: Person):
+    path = "/specs/survey/columns"
+    sent = form(path, steward.get(f"{path}?column=region").text)
+    shown = as_type(steward, sent, "places").text
+    assert 'aria-pressed="true">places<' in shown
+    answered(
+        steward, "region", type="places", categories="01 = Leipzig\n02 = Dresden",
+        coordinates="01 = 51.34, 12.37\n02 = 91, 13.74", outside="refuse", **SOURCE,
+    )  # fmt: skip
+    page = html.unescape(steward.get(f"{path}?column=region").text)
+    assert "is [91, 13.74]; give latitude (-90 to 90)" in page
+    assert 'id="in-coordinates-asked"' in page
+    answered(steward, "region", coordinates="01 = 51.34, 12.37\n02 = 51.05, 13.74")
+    assert '    coordinates:\n      "01": [51.34, 12.37]\n' in text()
+    page = html.unescape(steward.get(f"{path}?column=region").text)
+    assert "in-coordinates-asked" not in page
+    assert "02 = 51.05, 13.74" in page
+
+
+def test_a_mechanism_is_chosen_with_its_parameters_and_told_at_its_fields(steward: Person):
+    path, before = "/specs/survey/mechanism", text()
+    page = steward.get(path).text
+    for name, entry in CATALOGUE.items():
+        assert (f'value="{name}"' in page) == entry.makes_records
+        assert not entry.makes_records or entry.sentence.replace("`", "") in html.unescape(page)
+    sent = form(path, page)
+    shown = steward.post(f"{path}/name", **(sent | {"to": "pmm"})).text
+    sent = form(path, shown)
+    assert (sent["chosen"], sent["mechanism.depth"]) == ("pmm", "")
+    shown = steward.post(f"{path}/name", **(sent | {"mechanism.depth": "-3", "to": "psmm"})).text
+    shown = steward.post(f"{path}/name", **(form(path, shown) | {"to": "pmm"})).text
+    sent = form(path, shown)
+    assert sent["mechanism.depth"] == "-3"  # what was typed is still there
+    assert text() == before
+    assert steward.post(path, **sent).status_code == 200
+    assert "  name: pmm\n  depth: -3\n" in text()
+    page = html.unescape(steward.get(path).text)
+    assert "is -3; give auto, or a whole number of at least 0" in page
+    assert 'id="in-mechanism-depth-asked"' in page
+    assert "/specs/survey/mechanism#in-mechanism-depth" in steward.get("/specs/survey").text
+    for wrong in ("certify", "odd", ""):
+        assert steward.post(path, chosen=wrong).status_code in (409, 422)
+        assert steward.post(f"{path}/name", to=wrong).status_code in (409, 422)
+    assert "depth: -3" in text()
 
 
 def test_forms_are_for_people_who_write_specs(steward: Person):
     for role in Role:
         somebody = TestClient(desk, headers=as_somebody(role, login=f"a-{role}"))
         writes = role in (Role.STEWARD, Role.OPERATOR)
-        for path in ("about", "columns", "columns?column=age"):
+        for path in ("about", "columns", "columns?column=age", "mechanism"):
             status = somebody.get(f"/specs/survey/{path}").status_code
             assert status == (200 if writes else 403), (role, path)
     assert steward.browser.post("/specs/survey/about", data={"title": "x"}).status_code == 403

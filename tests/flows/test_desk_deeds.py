@@ -54,9 +54,16 @@ DEEDS: dict[str, tuple[str, str, dict[str, Any]]] = {
         f"{HERE}.accounts.refuse_rolled_back", "series-planned",
         {"data": {"first": "2026", "periods": "3", **REASON}},
     ),
-    "/calendar": (f"{HERE}.calendar.deploy_calendar", "scheduled", {"data": RECURS}),
+    "/calendar": (
+        "hallmark.tasks.governance.propose", "change-proposed", {"data": REASON | RECURS},
+    ),
     "/calendar/{entry}/run": ("hallmark.flows.engine.start", "ordered", {}),
-    "/calendar/{entry}/remove": (f"{HERE}.calendar.take_off", "unscheduled", {}),
+    "/calendar/{entry}/remove": (
+        "hallmark.tasks.governance.propose", "change-proposed", {"data": REASON},
+    ),
+    "/calendar/proposals/{number}": (
+        "hallmark.tasks.governance.decide", "change-decided", {"data": REASON},
+    ),
     "/tables": (f"{HERE}.tables.keep", "table-uploaded", {"files": TABLE}),
     "/tables/{kind}/{name}/form": (f"{HERE}.tables.confirm", "form-confirmed", {}),
     "/tables/{kind}/{name}/replace": (f"{HERE}.tables.keep", "table-replaced", {"files": TABLE}),
@@ -71,6 +78,9 @@ DEEDS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "/specs/{name}/about": (f"{HERE}.drafts.keep", "spec-saved", {"data": {"title": "A title"}}),
     "/specs/{name}/columns": (
         f"{HERE}.drafts.keep", "spec-saved", {"data": {"column": "age", "type": "numeric"}},
+    ),
+    "/specs/{name}/mechanism": (
+        f"{HERE}.drafts.keep", "spec-saved", {"data": {"chosen": "pmm"}},
     ),
     "/specs/{name}/questions": (
         f"{HERE}.drafts.keep", "spec-saved", {"data": {"title": "A title"}},
@@ -90,6 +100,10 @@ DEEDS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "hallmark.tasks.governance.propose", "change-proposed", {"data": REASON | {"text": "a"}},
     ),
     "/agency/gates": ("hallmark.tasks.governance.propose", "change-proposed", {"data": REASON}),
+    "/agency/cluster": (
+        "hallmark.tasks.governance.propose", "change-proposed",
+        {"data": REASON | {"place": "here"}},
+    ),
     "/agency/approvers": (
         "hallmark.tasks.governance.propose", "change-proposed",
         {"data": REASON | {"name": "Bo", "roles": "reviewer", "key": "x"}},
@@ -109,6 +123,7 @@ NOTHING_CHANGES = {
     "/specs/frontier",
     "/tables/{kind}/{name}/look",
     "/specs/{name}/columns/type",
+    "/specs/{name}/mechanism/name",
 }
 IN_ONE_TRANSACTION = {"/releases/{release}/comments"}  # with their entry, in the file of people
 

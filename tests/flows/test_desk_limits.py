@@ -102,7 +102,7 @@ def test_every_route_has_a_limit_and_most_take_no_file(home: Path):
         is_form = path not in {
             "/decisions", "/specs", "/specs/{name}", "/specs/check", "/specs/plan",
             "/specs/{name}/about", "/specs/{name}/columns", "/specs/{name}/columns/type",
-            "/specs/{name}/questions",
+            "/specs/{name}/questions", "/specs/{name}/mechanism", "/specs/{name}/mechanism/name",
             "/specs/alternative", "/specs/frontier",
         }  # fmt: skip
         answer = client.post(place, content=b"a" * ((FORM if is_form else TEXT) + 1))

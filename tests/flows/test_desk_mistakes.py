@@ -21,14 +21,18 @@ from tests.flows.test_desk_tables import PAGE, Person, typed, uploaded, write_sp
 
 TABLE = messy.spec("enquete.csv")
 DATA, COLUMNS = TABLE["data"], TABLE["columns"]
+PLACES = {
+    "type": "places", "categories": ["1"], "outside": "refuse",
+    "bound_source": {"kind": "public", "reference": "the atlas"},
+}  # fmt: skip
 PRIVACY = {"neighbours": "replace_one", "unit": "record", "epsilon": "1", "delta": "1e-5"}
 
 
 class Work:
     """A steward with an uploaded table, at each of the places where a mistake shows."""
 
-    def __init__(self, steward: Person) -> None:
-        self.steward = steward
+    def __init__(self, steward: Person, governor: Person) -> None:
+        self.steward, self.governor = steward, governor
 
     def form(self, **mistake: object) -> str:
         """How the file is said to be written."""
@@ -51,6 +55,16 @@ class Work:
 
     def plan(self, **sections: Any) -> str:
         return _told(self._ask("/specs/plan", write_spec(**sections).read_text()))
+
+    def calendar(self, **changes: str) -> str:
+        """What a governor is told who proposes that it recurs."""
+        (specs_folder() / "visits.yaml").write_text("release: visits-{period}\n")
+        entry = {"spec": "visits", "period": "week", "at": "02:00", "epsilon": "1"}
+        return _told(self.governor.post("/calendar", **(entry | {"reason": "a try"} | changes)))
+
+    def cluster(self, **said: str) -> str:
+        """What a governor is told who proposes where releases run."""
+        return _told(self.governor.post("/agency/cluster", **(said | {"reason": "faster"})))
 
     def check(self, **sections: Any) -> str:
         """What a check of the file finds."""
@@ -180,6 +194,32 @@ MISTAKES: dict[str, tuple[Callable[[Work], str], str]] = {
         lambda work: work.plan(constraints=[{"rule": "loyer < 0", "source": "x"}]),
         "constraints[0]: 'loyer < 0': no record obeys it; correct one of them",
     ),
+    "a parameter of another mechanism": (
+        lambda work: work.editor(mechanism={"name": "pmm", "cells": 8}),
+        "mechanism.cells: is no parameter of pmm; it knows depth, consistency",
+    ),
+    "a parameter out of its range": (
+        lambda work: work.editor(mechanism={"name": "pmm", "depth": -1}),
+        "mechanism.depth: is -1; give auto, or a whole number of at least 0",
+    ),
+    "longitude before latitude": (
+        lambda work: work.editor(
+            columns={**COLUMNS, "région": {**PLACES, "coordinates": {"1": [113.2, 22.9]}}}
+        ),
+        "columns.région.coordinates.1: is [113.2, 22.9]; give latitude (-90 to 90) and longitude",
+    ),
+    "a time zone misspelled": (
+        lambda work: work.calendar(timezone="Berlin"),
+        "timezone: is 'Berlin', which is not a time zone; give one such as UTC",
+    ),
+    "a day that a week has not": (
+        lambda work: work.calendar(day="15"),
+        "a week has no day 15; give 1 for Monday, up to 7 for Sunday",
+    ),
+    "memory without its unit": (
+        lambda work: work.cluster(place="local", memory="4"),
+        "cluster.local.memory: must be a size, such as 4GiB, not '4'",
+    ),
     "a name that is taken": (
         lambda work: work.upload("enquete.csv"),
         "there is a file 'enquete.csv' already; replace it on its own page",
@@ -210,7 +250,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work]:
         steward = Person("stella", Role.STEWARD)
         uploaded(steward, "enquete.csv", messy.write(folder, 300).read_bytes())
         steward.post(f"{PAGE}/form", **typed())
-        yield Work(steward)
+        yield Work(steward, Person("gina", Role.GOVERNOR))
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

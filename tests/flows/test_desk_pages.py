@@ -66,6 +66,7 @@ PAGES = {
     "/specs/own/columns": Role.STEWARD,
     "/specs/own/columns?column=region": Role.OPERATOR,
     "/specs/own/rules": Role.STEWARD,
+    "/specs/own/mechanism": Role.STEWARD,
     "/specs/own/board": Role.STEWARD,
     "/tables/private/enquete.csv": Role.STEWARD,
     "/tables/public/codes.csv": Role.OPERATOR,
@@ -283,6 +284,11 @@ def test_every_page_is_accessible_and_fits(
             {"#at": "2020-01-01T08:00"}, "has passed",
         ),
         (
+            Role.GOVERNOR, "/agency", "/agency/cluster",
+            {"#place": "local", "#in-memory": "4", "#why-cluster": "faster"},
+            "must be a size, such as 4GiB",
+        ),
+        (
             Role.ADMINISTRATOR, "/people", "/people",
             {"#login": "viewer", "#name": "Vi Ewer"}, "viewer",
         ),
@@ -302,6 +308,8 @@ def test_a_refused_form_says_why_and_keeps_what_was_typed(
     for field, value in typed.items():
         if value.endswith(".yaml"):
             sent.locator(field).set_input_files(spec)
+        elif field == "#place":
+            sent.locator(field).select_option(value)
         else:
             sent.locator(field).fill(value)
     if form.endswith("/remove"):
@@ -312,6 +320,9 @@ def test_a_refused_form_says_why_and_keeps_what_was_typed(
         expect(sent.get_by_role("alert")).to_contain_text(says)
         expect(sent.get_by_role("alert")).to_have_count(1)
     assert page.url == f"{site.url}{path}"
+    if path == "/agency":
+        expect(sent.locator("#in-memory-refused")).to_contain_text(says)
+        expect(sent.locator("#in-memory")).to_have_attribute("aria-invalid", "true")
     for field, value in typed.items():
         kept = sent.locator(field).input_value()
         assert kept == value or kept.endswith(spec.name) == value.endswith(".yaml"), field

@@ -38,6 +38,7 @@ CAP = {"epsilon": "1", "delta": "0", "reason": "the board, item 1"}
 OPEN = CAP | {"name": "people", "neighbours": "replace_one"}
 GATES = {"plan": "reviewer", "disclosure": "", "reason": "the board, item 2"}
 APPROVER = {"name": "Bo", "roles": "reviewer", "login": "bo", "key": "a", "reason": "Bo is new"}
+RECURS = {"spec": "visits", "period": "month", "epsilon": "1", "at": "02:00", "reason": "the board"}
 FREE: dict[tuple[str, str], dict[str, Any]] = {
     # route and field of a free text, and the whole form
     ("/me/tokens", "name"): {"name": "nightly", "days": "3", "roles": "viewer"},
@@ -52,6 +53,10 @@ FREE: dict[tuple[str, str], dict[str, Any]] = {
     ("/releases/{release}/looks", "reason"): {"reason": "it was wrong"},
     ("/releases/{release}/reopen", "reason"): {"reason": "it was explained"},
     ("/releases/{release}/withdraw", "reason"): {"reason": "it is not needed"},
+    ("/calendar", "reason"): RECURS,
+    ("/calendar/{entry}/remove", "reason"): {"reason": "not needed"},
+    ("/calendar/proposals/{number}", "reason"): {"reason": "a slip"},
+    ("/agency/cluster", "reason"): {"place": "here", "reason": "a start"},
     ("/agency/proposals", "reason"): {"text": "hallmark_profile: 1", "reason": "a start"},
     ("/agency/proposals/{number}", "reason"): {"answer": "refused", "reason": "not so"},
     ("/agency/gates", "plan"): GATES,
@@ -69,6 +74,7 @@ OTHERS = {
     # fields that are compared with what there is, or read as numbers, times or specs
     "login", "password", "again", "old", "code", "next", "epsilon", "delta", "table", "spec",
     "period", "at", "timezone", "embargo_days", "embargo_at", "text", "name",
+    "day", "cron", "lag", "entry", "chosen",
     "column", "type_", "to", "seen", "rotation", "first", "dictionary",
 }  # fmt: skip
 
@@ -104,7 +110,7 @@ def test_control_characters_are_refused_before_anything_is_done(
     path: str, field: str, somebody: TestClient
 ):
     form, before = FREE[path, field], len(actions())
-    place = path.format(release="none", account="none", number=1)
+    place = path.format(release="none", account="none", entry="none", number=1)
     for unseen in ("\0", "\x1b[2J", "\u2028"):
         answer = somebody.post(place, data=form | {field: f"so{unseen}so"})
         assert answer.status_code == 422

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hallmark.flows.desk.recurrence import as_cron, in_words
+from hallmark.flows.desk.recurrence import as_cron, as_day, in_words
 from hallmark.schemas.calendar import Period
 
 
@@ -17,7 +17,14 @@ from hallmark.schemas.calendar import Period
     ],
 )
 def test_what_the_desk_schedules_is_said_in_words(period: Period, said: str):
-    assert in_words(as_cron(period, 7, "06:05")) == said
+    cron = as_cron(period, "7", "06:05")
+    assert in_words(cron) == said
+    assert as_day(period, cron) == ("1" if period == "day" else "7", "06:05")
+
+
+@pytest.mark.parametrize("cron", ["30 6 29 * *", "*/5 6 1 * *", "30 6 1-7 * 1", "30 6 1 2 *"])
+def test_fields_of_cron_that_say_more_than_a_day_have_none(cron: str):
+    assert as_day("month", cron) is None
 
 
 @pytest.mark.parametrize(

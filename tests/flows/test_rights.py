@@ -111,6 +111,7 @@ WORDS = {
     Right.PREPARE: "write specs", Right.RUN: "start, stop", Right.BUDGET: "open accounts",
     Right.AUDIT: "read and export the log", Right.MANAGE: "manage people",
     Right.ACCOUNTS: "balances", Right.GOVERN: "govern",
+    Right.SCHEDULE: "propose what recurs",
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger
@@ -29,6 +30,7 @@ from tests.flows.server import agency as agency_of
 from tests.flows.services import answers, wait_until
 from tests.flows.test_certify import vendor
 from tests.flows.test_certify import write as certificate_spec
+from tests.flows.test_desk_pages import SIZES
 from tests.tasks.statements import ABOUT
 
 pytestmark = pytest.mark.service
@@ -96,16 +98,12 @@ def test_a_schedule_fires_and_its_release_runs_on_the_dask_workers(agency: Insta
     assert "tls://" in log
 
 
-@pytest.mark.slow
-def test_an_operator_lets_a_release_recur_at_the_desk(agency: Installation, chrome: Browser):
-    """Who has no shell: uploads a table, writes a spec of every period, and schedules it."""
+def keep_template(agency: Installation, desk: Page, period: str) -> Path:
+    """Upload a table of a period, and begin a spec of every period; gives the table."""
     made = agency.folder / "recurring"
     spec = example.write(made, release="visits-{period}", **SPEC)
     text = spec.read_text().replace("table.csv", "visits-{period}.csv").replace(f"{made}/", "")
-    soon = datetime.now(UTC) + timedelta(minutes=3)
-    period = f"{soon:%Y-%m-%d}"
     table = (made / "table.csv").rename(made / f"visits-{period}.csv")
-    desk = at_desk(chrome, agency, "olga", "operator")
     desk.goto(f"{agency.desk}/specs")
     desk.set_input_files("#table", table)
     with desk.expect_navigation():
@@ -115,14 +113,104 @@ def test_an_operator_lets_a_release_recur_at_the_desk(agency: Installation, chro
     desk.set_input_files("#spec", {"name": "s.yaml", "mimeType": "", "buffer": text.encode()})
     desk.get_by_role("button", name="Begin", exact=True).click()
     expect(desk.get_by_role("heading", level=1)).to_have_text("Spec of visits in every period")
+    return table
 
+
+def propose_daily(agency: Installation, desk: Page, at: datetime) -> None:
+    """Propose that it recurs each day at a time, about that day."""
     desk.goto(f"{agency.desk}/calendar")
     desk.select_option("#spec", "visits")
     desk.select_option("#period", "day")
-    desk.select_option("#about", "this")
-    desk.fill("#at", f"{soon:%H:%M}")
+    desk.fill("#lag", "0")
+    desk.fill("#at", f"{at:%H:%M}")
     desk.fill("#epsilon", "1/4")
-    desk.get_by_role("button", name="Schedule", exact=True).click()
+    desk.fill("#why", "the board wants it daily")
+    desk.get_by_role("button", name="Propose", exact=True).press("Enter")
+
+
+def approve(agency: Installation, governor: Page) -> None:
+    """Approve, with the keyboard alone, what waits on a governor's first page."""
+    governor.goto(agency.desk)
+    governor.get_by_role("link", name="Proposal", exact=False).first.press("Enter")
+    governor.get_by_label("Why").first.focus()
+    governor.keyboard.type("agreed with the board")
+    governor.keyboard.press("Tab")
+    with governor.expect_navigation():
+        governor.keyboard.press("Enter")
+
+
+def test_two_people_change_the_calendar(agency: Installation, chrome: Browser, tmp_path: Path):
+    """An operator proposes an entry, a governor approves it: then the server has its schedule."""
+    olga = at_desk(chrome, agency, "olga", "operator")
+    gina = at_desk(chrome, agency, "gina", "governor")
+    keep_template(agency, olga, f"{datetime.now(UTC):%Y-%m-%d}")
+    olga.goto(f"{agency.desk}/calendar")
+    olga.fill("#timezone", "Berlin")
+    propose = datetime.now(UTC) - timedelta(hours=1)  # not before tomorrow
+    for field, value in {"epsilon": "1/4", "why": "the board"}.items():
+        olga.fill(f"#{field}", value)
+    olga.select_option("#spec", "visits")
+    olga.get_by_role("button", name="Propose", exact=True).press("Enter")
+    expect(olga.get_by_role("alert")).to_contain_text("timezone: is 'Berlin'")
+    expect(olga.locator("#timezone")).to_be_focused()
+    expect(olga.locator("#timezone-refused")).to_contain_text("is not a time zone")
+    expect(olga.locator("#epsilon")).to_have_value("1/4")
+    shown(olga, tmp_path, "refused")
+    propose_daily(agency, olga, propose)
+    expect(olga.get_by_role("heading", name="Proposal", exact=False)).to_be_visible()
+    assert agency.prefect("deployment", "inspect", "calendar-release/visits").returncode != 0
+    gina.goto(f"{agency.desk}/calendar")
+    expect(gina.get_by_text("+title: A table")).to_be_visible()
+    shown(gina, tmp_path, "proposed")
+    approve(agency, gina)
+    olga.goto(f"{agency.desk}/calendar")
+    row = olga.get_by_role("row", name="scheduled by olga")
+    expect(row).to_contain_text(f"every day at {propose:%H:%M}")
+    assert agency.prefect("deployment", "inspect", "calendar-release/visits").returncode == 0
+    row.get_by_role("link", name="Propose a change").press("Enter")
+    expect(olga.locator("#at")).to_have_value(f"{propose:%H:%M}")
+    shown(olga, tmp_path, "change")
+    remove(agency, olga, gina)
+
+
+def remove(agency: Installation, olga: Page, gina: Page) -> None:
+    """Let two people take the entry off again."""
+    olga.goto(f"{agency.desk}/calendar?entry=visits")
+    olga.fill("#why-removal", "it is not needed")
+    olga.get_by_role("button", name="Propose to remove it").click()
+    expect(olga.get_by_text("It recurs no more.")).to_be_visible()
+    approve(agency, gina)
+    olga.goto(f"{agency.desk}/calendar")
+    expect(olga.get_by_role("row", name="monthly")).to_be_visible()
+    expect(olga.get_by_role("row", name="scheduled by olga")).to_have_count(0)
+    assert agency.prefect("deployment", "inspect", "calendar-release/visits").returncode != 0
+    olga.goto(f"{agency.desk}/specs/visits")
+    olga.on("dialog", lambda dialog: dialog.accept())
+    olga.get_by_role("button", name="Remove the draft").click()
+    expect(olga.get_by_role("heading", level=1)).to_have_text("Specs")
+
+
+def shown(page: Page, folder: Path, name: str) -> None:
+    """Look at a page on a screen and on a telephone: accessible, and no wider than it."""
+    for size, (width, height) in SIZES.items():
+        page.set_viewport_size({"width": width, "height": height})
+        found = Axe().run(page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], (name, size)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, size)
+        page.screenshot(path=folder / f"{name}-{size}.png", full_page=True)
+
+
+@pytest.mark.slow
+def test_what_two_people_scheduled_is_released(agency: Installation, chrome: Browser):
+    """Who has no shell: uploads a table, writes a spec of every period, and proposes it."""
+    soon = datetime.now(UTC) + timedelta(minutes=4)
+    period = f"{soon:%Y-%m-%d}"
+    desk = at_desk(chrome, agency, "olga", "operator")
+    governor = at_desk(chrome, agency, "gina", "governor")
+    table = keep_template(agency, desk, period)
+    propose_daily(agency, desk, soon)
+    approve(agency, governor)
+    desk.goto(f"{agency.desk}/calendar")
     row = desk.get_by_role("row", name="scheduled by olga")
     expect(row).to_contain_text(f"{soon.minute} {soon.hour} * * * UTC")
     expect(row).to_contain_text(f"every day at {soon:%H:%M}")
@@ -142,12 +230,7 @@ def test_an_operator_lets_a_release_recur_at_the_desk(agency: Installation, chro
     agency.prefect("deployment", "run", "calendar-release/visits", '--param=period="2020-01-01"')
     assert by("2020-01-01") == getpass.getuser()
 
-    desk.on("dialog", lambda dialog: dialog.accept())
-    desk.goto(f"{agency.desk}/calendar")
-    row.get_by_role("button", name="Remove").click()
-    expect(desk.get_by_role("row", name="monthly")).to_be_visible()
-    expect(row).to_have_count(0)
-    assert agency.prefect("deployment", "inspect", "calendar-release/visits").returncode != 0
+    remove(agency, desk, governor)
 
 
 def test_a_release_that_waits_survives_a_restart_of_the_server(

@@ -163,9 +163,10 @@ def test_null_markers_may_be_quoted_or_not():
 
 def test_parameters_of_the_mechanism_are_typed_by_how_they_are_written(tmp_path):
     text = WAGES.replace(
-        "name: privpgd", 'name: privpgd\n  steps: 200\n  rate: 1e-2\n  fast: true\n  code: "01"'
+        "name: privpgd",
+        'name: privpgd\n  generator: {steps: 200, rate: 1e-2, fast: true, code: "01"}',
     )
-    parameters = load(tmp_path, text).mechanism.parameters
+    parameters = load(tmp_path, text).mechanism.parameters["generator"]
     assert parameters == {"steps": 200, "rate": 0.01, "fast": True, "code": "01"}
     assert type(parameters["steps"]) is int
 
@@ -216,3 +217,16 @@ def test_a_problem_of_a_loaded_spec_is_told_with_its_line(problem, line, tmp_pat
     file.unlink()
     with pytest.raises(SpecError, match="no such file"):
         located(file, problem)
+
+
+def test_parameters_that_a_mechanism_has_not_are_told_but_not_of_a_published_spec(tmp_path):
+    """A release of another version, whose mechanism had others, can still be read and verified."""
+    text = WAGES.replace("name: privpgd", "name: privpgd\n  steps: 200\n  selection: mtt")
+    (line, other) = problems(tmp_path, text)
+    assert "mechanism.steps: is no parameter of privpgd; it knows selection, generator" in line
+    assert "mechanism.selection.method: is 'mtt'; choose all, strongest, mst, aim or mwem" in other
+    broken = problems(tmp_path, text.replace("epsilon: 1\n", "epsilon: -1\n"))
+    assert len(broken) == 3
+    (tmp_path / "spec.yaml").write_text(text)
+    spec = load_spec(tmp_path / "spec.yaml", is_published=True)
+    assert spec.mechanism.parameters == {"steps": 200, "selection": "mtt"}

@@ -185,7 +185,7 @@ MEASURED = "which is looked up and not measured; name grade instead"
 def test_sections_about_what_is_measured_are_told_to_name_the_column(tmp_path: Path) -> None:
     edits = [
         ("rule: age < 18", "rule: pay < 3"),
-        ("name: privpgd", "name: privpgd\n  workload: [[wage, pay]]"),
+        ("name: privpgd", "name: privpgd\n  selection: {workload: [{columns: [wage, pay]}]}"),
         (
             "output:\n",
             "binning: {columns: {pay: 2}}\npublic_totals:\n"
@@ -194,7 +194,7 @@ def test_sections_about_what_is_measured_are_told_to_name_the_column(tmp_path: P
     ]
     said = problems(wages.written(tmp_path, text(f"pay: {PAY}", *edits)))
     assert [re.sub(r"^\d+: ", "", one) for one in said] == [
-        f"mechanism.workload: names pay, {MEASURED}",
+        f"mechanism.selection: names pay, {MEASURED}",
         f"constraints[0].rule: names pay, {MEASURED}",
         f"binning.columns: names pay, {MEASURED}",
         f"public_totals[0]: names pay, {MEASURED}",

@@ -52,8 +52,8 @@ def test_layout_comments_and_spelling_of_numbers_do_not_change_the_digest(edited
 
 
 def test_parameters_of_the_mechanism_have_no_order(edited):
-    one = edited(("name: privpgd", "name: privpgd\n  steps: 1\n  alpha: 2"))
-    two = edited(("name: privpgd", "name: privpgd\n  alpha: 2\n  steps: 1"))
+    one = edited(("name: privpgd", "name: privpgd\n  selection: mst\n  generator: particles"))
+    two = edited(("name: privpgd", "name: privpgd\n  generator: particles\n  selection: mst"))
     assert one.digest() == two.digest() != edited().digest()
 
 
@@ -79,7 +79,7 @@ FOR_THE_DATA = [
     ("replace_one", "add_remove"),
     ("max_records: 3", "max_records: 4"),
     ('[NA, ""]', "[NA]"),
-    ("name: privpgd", "name: privpgd\n  steps: 1"),
+    ("name: privpgd", "name: privpgd\n  selection: {ways: 3}"),
     ("name: privpgd", "name: privpgd\n  selection: {method: mst}"),
     ("name: privpgd", "name: aim"),
     ("cell_width: 250", "cell_width: 500"),

@@ -1,11 +1,13 @@
 """The period that a release of a series is about, and the names of its siblings."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hallmark.mechanisms.privacy.presence import LENGTHS, period
 from hallmark.schemas.loading import SpecError, load_spec
+from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.series import PERIODS, length_of, siblings
 from tests import example
 
@@ -65,3 +67,85 @@ def test_a_release_names_its_period(release: str, period: str, says: str, tmp_pa
     with pytest.raises(SpecError) as refused:
         load_spec(spec)
     assert says in str(refused.value)
+
+
+PUBLISHED = ["age", "region", "employed"]
+FACES = {"columns": ["region"], "least": 2}
+TOTAL = {"count": 5, "where": "region_before = 01", "reference": "a table"}
+PANEL = {"begins": "2025", "columns": ["region", "age"], "constant": ["employed"]}
+
+
+def refused(tmp_path: Path, *, of: str = "2026", **changes: Any) -> str:
+    """What is said of a spec with a panel; nothing where it is sound."""
+    sections: dict[str, Any] = {
+        "release": f"homes-{of}",
+        "series": {"period": of, "panel": PANEL},
+        **changes,
+    }
+    try:
+        load_spec(example.write(tmp_path, 5, **sections))
+    except SpecError as error:
+        return str(error)
+    return ""
+
+
+def panel(**changes: Any) -> dict[str, Any]:
+    return {"series": {"period": "2026", "panel": {**PANEL, **changes}}}
+
+
+def test_a_panel_adds_columns_about_the_period_before(tmp_path: Path) -> None:
+    sections = {"release": "homes-2026", **panel(back=2)}
+    spec = load_spec(example.write(tmp_path, 5, **sections))
+    added = ["region_before", "age_before", "region_before_2", "age_before_2"]
+    assert list(spec.columns)[-4:] == added
+    assert spec.series is not None
+    assert [spec.series.lagged[name].held for name in added] == ["region", "age", *added[:2]]
+    region = spec.columns["region_before"]
+    assert region.nulls
+    assert region.levels == spec.columns["region"].levels
+    # What is published of the spec, and what digests are made of, says the same when it is read.
+    again = ReleaseSpec.model_validate_json(spec.canonical_json())
+    assert again.digest() == spec.digest()
+    assert refused(tmp_path, of="2025") == ""
+    begun = load_spec(
+        example.write(
+            tmp_path, 5, release="homes-2025", series={**sections["series"], "period": "2025"}
+        )
+    )
+    assert not begun.series.lagged
+    assert "region_before" not in begun.columns
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (panel(begins="2027"), "series.panel.begins: is 2027, and the release is about 2026"),
+        (panel(begins="2025-01"), "as long as this one"),
+        (panel(begins="soon"), "series.panel.begins: is 'soon', which is no period"),
+        (panel(columns=["income", "region"]), "put a column without nulls first"),
+        (panel(columns=["regoin"]), "there is no column regoin; did you mean region"),
+        (panel(constant=["region"]), "names region twice"),
+        (panel(columns=["region"], constant=["age"]), "whose cells hold several values"),
+        (panel(grows={"employed": 1}, constant=[]), "is no column of whole numbers"),
+        ({"output": {"rows": 100}}, "output.rows: does not go with series.panel"),
+        ({"output": {"columns": [*PUBLISHED, "age_before"]}}, "leaves out region_before"),
+        ({"output": {"face_privacy": FACES}}, "output.face_privacy: does not go"),
+        ({"output": {"replicates": {"number": 20}}}, "output.replicates: does not go"),
+        ({"constraints": [{"rule": "age >= age_before", "source": "time"}]}, "names age_before"),
+        ({"public_totals": [TOTAL]}, "names region_before, whose values"),
+    ],
+)  # fmt: skip
+def test_a_panel_suits_its_spec(changes: dict[str, Any], says: str, tmp_path: Path) -> None:
+    assert says in refused(tmp_path, **changes)
+
+
+def test_a_column_about_the_period_before_is_that_column(tmp_path: Path) -> None:
+    own = example.spec(Path("table.csv"))["columns"]
+    for column, says in (
+        ({**own["region"], "nulls": True}, ""),
+        (own["region"], "is not region with nulls: true"),
+        ({**own["employed"], "nulls": True}, "is not region with nulls: true"),
+    ):
+        columns = {**own, "region_before": column}
+        assert says in refused(tmp_path, columns=columns)
+        assert bool(says) == bool(refused(tmp_path, columns=columns))

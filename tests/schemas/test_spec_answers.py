@@ -28,6 +28,9 @@ COLUMNS: dict[str, dict[str, Any]] = {
                 "recode": {"codes": {"1": "01", "no": "no", "a=b": " x", " c": "01"}}},
     "ordinal": {"type": "ordinal", "categories": {"file": "public/codes.csv"},
                 "recode": {"codes": {"file": "public/codes.csv", "column": "group"}}},
+    "places": {"type": "places", "categories": {"01": "Leipzig", "a=b": "Dresden"},
+               "coordinates": {"01": ["51.34", "12.37"], "a=b": ["51.05", "13.74"]},
+               "distances": [["0", "1.5"], ["1.5", "0"]], "unit": "km"},
     "boolean": {"type": "boolean", "values": {"j": "true", "n": "false"}, "other": "false"},
 }  # fmt: skip
 
@@ -36,9 +39,22 @@ def inputs(answers: tuple[Answer, ...]) -> list[Input]:
     return [one for answer in answers for one in answer.inputs]
 
 
-def test_all_types_but_places_have_a_form():
-    assert set(COLUMN_TYPES) - set(FORMS) == {"places"}
+def test_all_types_have_a_form():
+    assert list(COLUMN_TYPES) == FORMS
     assert has_form("")
+    assert not has_form("text")
+
+
+def test_places_are_said_by_coordinates_or_distances():
+    answers = answers_about("places")
+    found = edits(answers, {}, {"coordinates": "01 = 51.34, 12.37\n02 = 51.05,13.74"})
+    assert found[("coordinates",)] == {"01": ["51.34", "12.37"], "02": ["51.05", "13.74"]}
+    found = edits(answers, {}, {"distances": "0 1,5\n\n1; 0 2", "unit": "minutes"})
+    assert found[("distances",)] == [["0", "1", "5"], ["1", "0", "2"]]
+    assert found[("unit",)] == "minutes"
+    for typed in ("01", "01 = 51.34", "01 = 1, 2, 3"):
+        with pytest.raises(Unclear, match="'01' has no latitude and longitude"):
+            edits(answers, {}, {"coordinates": typed})
 
 
 @pytest.mark.parametrize("type_", FORMS)

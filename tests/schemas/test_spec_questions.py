@@ -76,15 +76,19 @@ def test_what_no_form_answers_is_told_with_its_place():
         {},
         [
             Problem(("mechanism", "name"), "is unknown"),
+            Problem(("mechanism", "depth"), "is odd"),
             Problem(("constraints", 1, "rule"), "is none"),
             Problem(("columns",), "is missing; add every column"),
             Problem(("columns", "gone", "type"), "is odd"),
         ],
     )
     assert [one.what for one in found.release] == [
-        "mechanism.name: is unknown",
         "constraints.1.rule: is none",
     ]
+    named, other = found.mechanism
+    assert (named.what, named.input and named.input.name) == ("is unknown", "mechanism.name")
+    assert (other.what, other.input) == ("mechanism.depth: is odd", None)
+    assert found.number == 5
     assert found.rules == {1: ["is none"]}
     assert [one.what for one in found.table] == [
         "columns: is missing; add every column",

@@ -1,12 +1,31 @@
-"""Changes of the profile: by two people, as they stand, and of no other profile."""
+"""Changes of documents: by two people, as they stand, and of no other document."""
 
+import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from hallmark.tasks import governance
-from hallmark.tasks.governance import ChangeRefused, current, decide, proposals, propose
+from hallmark.tasks.governance import ChangeRefused, Proposal, proposals
 from hallmark.tasks.installation.profile import profile, profile_file
+from hallmark.tasks.installation.workspace import home as home_folder
+from hallmark.tasks.profile_changes import (
+    ProfileText,
+    as_written,
+    with_approver,
+    with_cluster,
+    with_gates,
+    without_approver,
+)
+
+current = ProfileText().current
+decide = partial(governance.decide, named=lambda _: ProfileText())
+
+
+def propose(text: str, reason: str, *, by: str) -> Proposal:
+    return governance.propose(ProfileText(), as_written(text), reason, by=by)
+
 
 FIRST = """\
 hallmark_profile: 1
@@ -40,9 +59,7 @@ def text(home: Path, keys: dict[str, str]) -> str:
 
 
 def test_one_proposes_and_another_approves(text: str, keys: dict[str, str]):
-    after = governance.with_approver(
-        text, name="Bo Reviewer", roles=["reviewer"], login="bo", key=keys["bo"]
-    )
+    after = with_approver(text, name="Bo Reviewer", roles=["reviewer"], login="bo", key=keys["bo"])
     made = propose(after, "Bo joined us", by="gina")
     assert "# people we know" in made.after
     assert next(line for line in made.lines if line[0] == "+") == "+- name: Bo Reviewer"
@@ -63,9 +80,7 @@ def test_one_proposes_and_another_approves(text: str, keys: dict[str, str]):
 
 def test_what_was_refused_or_withdrawn_changes_nothing(text: str):
     for answer, by in (("refused", "hugo"), ("withdrawn", "gina")):
-        made = propose(
-            governance.with_gates(text, plan=["reviewer"], disclosure=[]), "x" * 3, by="gina"
-        )
+        made = propose(with_gates(text, plan=["reviewer"], disclosure=[]), "x" * 3, by="gina")
         other = {"refused": "gina", "withdrawn": "hugo"}[answer]
         with pytest.raises(ChangeRefused, match=r"own proposal|withdraws it"):
             decide(made.number, answer, "no reason", by=other)  # type: ignore[arg-type]
@@ -75,8 +90,8 @@ def test_what_was_refused_or_withdrawn_changes_nothing(text: str):
 
 
 def test_a_proposal_for_another_profile_is_not_approved(text: str, keys: dict[str, str]):
-    one = propose(governance.with_gates(text, plan=["reviewer"], disclosure=[]), "gates", by="gina")
-    two = propose(governance.without_approver(text, "ada example"), "she left", by="gina")
+    one = propose(with_gates(text, plan=["reviewer"], disclosure=[]), "gates", by="gina")
+    two = propose(without_approver(text, "ada example"), "she left", by="gina")
     decide(one.number, "approved", "so be it", by="hugo")
     with pytest.raises(ChangeRefused, match="has changed since proposal 2 was made"):
         decide(two.number, "approved", "so be it", by="hugo")
@@ -85,9 +100,7 @@ def test_a_proposal_for_another_profile_is_not_approved(text: str, keys: dict[st
 
 
 def test_a_process_that_ends_between_the_change_and_its_note_is_caught_up_with(text: str):
-    made = propose(
-        governance.with_gates(text, plan=["reviewer"], disclosure=[]), "gates", by="gina"
-    )
+    made = propose(with_gates(text, plan=["reviewer"], disclosure=[]), "gates", by="gina")
     profile_file().write_text(made.after)
     assert decide(made.number, "approved", "again", by="hugo").decided is not None
 
@@ -119,9 +132,7 @@ def test_nothing_is_proposed_without_a_change_or_a_reason(text: str):
 
 
 def test_two_entries_for_one_key_are_no_profile(text: str, keys: dict[str, str]):
-    twice = governance.with_approver(
-        text, name="Eve", roles=["reviewer"], login="", key=keys["ada"]
-    )
+    twice = with_approver(text, name="Eve", roles=["reviewer"], login="", key=keys["ada"])
     with pytest.raises(ChangeRefused, match="count as two people"):
         propose(twice, "a friend", by="gina")
 
@@ -130,3 +141,57 @@ def test_an_installation_without_a_profile_gets_one(home: Path):
     made = propose("hallmark_profile: 1\nuncharged_looks: 3\n", "a start", by="gina")
     decide(made.number, "approved", "a start", by="hugo")
     assert profile().uncharged_looks == 3
+
+
+def test_a_proposal_that_an_earlier_version_kept_is_of_the_profile(text: str):
+    after = with_gates(text, plan=["reviewer"], disclosure=[])
+    kept = {"number": 1, "by": "gina", "at": "2026-11-01T00:00:00Z", "reason": "gates",
+            "before": text, "after": after}  # fmt: skip
+    folder = home_folder() / "governance"
+    folder.mkdir()
+    (folder / "000001.json").write_text(json.dumps(kept))
+    assert decide(1, "approved", "agreed", by="hugo").document == "profile"
+    assert profile().approvals.plan == ("reviewer",)
+
+
+CLUSTERED = """\
+hallmark_profile: 1
+cluster:  # of the data centre
+  class: dask_jobqueue.SLURMCluster
+  options: {queue: long}  # ours
+  adapt: {maximum: 8}
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "said", "after"),
+    [
+        ("here", {("class",): "a.B"}, "hallmark_profile: 1\n"),
+        ("class", {("class",): "dask_jobqueue.SLURMCluster", ("adapt", "maximum"): "9"},
+         CLUSTERED.replace("8", "9")),
+        ("class", {("class",): "other.Cluster"},
+         "hallmark_profile: 1\ncluster:  # of the data centre\n  class: other.Cluster\n"),
+        ("local", {("local", "processes"): "4", ("local", "memory"): "4GiB", ("class",): "a.B"},
+         "hallmark_profile: 1\ncluster:  # of the data centre\n"
+         "  local:\n    processes: 4\n    memory: 4GiB\n"),
+    ],
+)  # fmt: skip
+def test_a_cluster_is_said_by_its_fields_and_the_rest_stays(place, said, after):
+    assert with_cluster(CLUSTERED, place, said) == after
+
+
+@pytest.mark.parametrize(
+    ("place", "said", "where", "what"),
+    [
+        ("local", {("local", "memory"): "4"}, ("cluster", "local", "memory"), "must be a size"),
+        ("address", {("address",): "here"}, ("cluster", "address"), "must be like tls://"),
+        ("class", {("class",): "a.B", ("adapt", "minimum"): "2", ("adapt", "maximum"): "1"},
+         ("cluster", "adapt", "maximum"), "below the minimum"),
+        ("class", {}, ("cluster",), "is empty; give one of"),
+    ],
+)  # fmt: skip
+def test_what_is_no_cluster_is_said_by_its_keys(place, said, where, what, text: str):
+    with pytest.raises(ChangeRefused) as refused:
+        propose(with_cluster(text, place, said), "faster", by="gina")
+    assert what in refused.value.at[where]
+    assert proposals() == []

@@ -59,13 +59,13 @@ def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
         hallmark.open(tmp_path)
 
 
-def test_the_package_has_three_names_and_imports_nothing() -> None:
+def test_the_package_has_four_names_and_imports_nothing() -> None:
     code = (
         "import sys; before = set(sys.modules); import hallmark; "
         "print(*dir(hallmark), len(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["__version__", "compare", "open", "1"]
+    assert done.stdout.split() == ["__version__", "compare", "open", "panel", "1"]
     assert hallmark.__version__.count(".") == 2
     with pytest.raises(AttributeError, match="has no attribute 'close'"):
         hallmark.close  # noqa: B018

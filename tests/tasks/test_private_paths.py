@@ -60,6 +60,7 @@ TEXTS = {
     "NumericColumn": "decimal description null_markers thousands unit",
     "OrdinalColumn": "description null_markers other",
     "Output": "columns",
+    "Panel": "begins columns constant",
     "PersonUnit": "person",
     "PlacesColumn": "description null_markers other unit",
     "Population": "description",

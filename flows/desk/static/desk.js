@@ -21,7 +21,7 @@ ready();
 // Without a script the browser would go where the answer leads, or to the page of the refusal.
 async function send(form, button) {
   form.setAttribute("aria-busy", "true");
-  form.querySelector(".refused")?.remove();
+  clear(form);
   const typed = new FormData(form, button); // with the button's own value
   const body = form.enctype === "multipart/form-data" ? typed : new URLSearchParams(typed);
   try {
@@ -49,6 +49,7 @@ function show(page, reply, button) {
     window.scrollTo(0, 0);
   } else {
     refuse(button, page.querySelector("main .told")?.textContent ?? `The desk answered ${reply.status}; what you typed is still here.`);
+    mark(button.form, page);
   }
 }
 
@@ -59,6 +60,36 @@ function refuse(button, says) {
   note.setAttribute("role", "alert");
   (button.closest(".buttons") ?? button).after(note);
   note.textContent = says;
+}
+
+// What is wrong with a field stands below it, too. A field is named by some of the keys that it says:
+// `memory` of cluster.local.memory, `plan` of approvals.plan.0, or all of them: `embargo_days`.
+function mark(form, page) {
+  for (const one of page.querySelectorAll("main [data-field]")) {
+    const keys = one.dataset.field.split(".");
+    const field = [keys.join("_"), ...keys.reverse()].map((key) => form.elements.namedItem(key)).find((found) => found?.id);
+    if (!field || field.hasAttribute("data-refused")) continue;
+    const note = document.createElement("p");
+    note.className = "asked refused";
+    note.id = `${field.id}-refused`;
+    note.textContent = one.textContent;
+    field.after(note);
+    field.dataset.refused = field.getAttribute("aria-describedby") ?? "";
+    field.setAttribute("aria-describedby", `${note.id} ${field.dataset.refused}`.trim());
+    field.setAttribute("aria-invalid", "true");
+    field.closest("details")?.setAttribute("open", "");
+  }
+  form.querySelector("[data-refused]")?.focus();
+}
+
+function clear(form) {
+  for (const note of form.querySelectorAll(".refused")) note.remove();
+  for (const field of form.querySelectorAll("[data-refused]")) {
+    if (field.dataset.refused) field.setAttribute("aria-describedby", field.dataset.refused);
+    else field.removeAttribute("aria-describedby");
+    field.removeAttribute("aria-invalid");
+    field.removeAttribute("data-refused");
+  }
 }
 
 function ready() {

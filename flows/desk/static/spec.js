@@ -29,7 +29,7 @@ async function showPlan(epsilons) {
   others.hidden = needs.hidden = true;
   say("Planning …");
   try {
-    const reply = await ask("/specs/plan", { text: text.value }, signal);
+    const reply = await ask("/specs/plan", { text: text.value, name: text.dataset.name }, signal);
     if (reply.ok) {
       plan.innerHTML = await reply.text(); // made by the desk, every value escaped
       plan.removeAttribute("aria-busy");

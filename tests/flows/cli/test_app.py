@@ -53,7 +53,8 @@ def assert_said(done: Done, code: int, *words: str) -> None:
     [(), ("init",), ("validate",), ("plan",), ("release",), ("verify",), ("report",), ("ledger",),
      ("ledger", "open"), ("ledger", "cap"), ("ledger", "plan"), ("ledger", "list"),
      ("ledger", "show"), ("ledger", "cancel"), ("ledger", "verify"), ("certify",), ("evaluate",),
-     ("query",), ("compare",), ("smooth",), ("approve",)],
+     ("query",), ("compare",), ("smooth",), ("lag",), ("panel",),
+     ("approve",)],
 )  # fmt: skip
 def test_every_command_explains_itself(command: tuple[str, ...], hallmark: Hallmark) -> None:
     done = hallmark(*command, "--help")

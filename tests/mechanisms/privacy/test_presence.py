@@ -159,6 +159,12 @@ def test_what_is_no_rotation_is_refused(runs: str):
         rotating(runs)
 
 
+def test_all_releases_compose_only_where_a_unit_may_be_in_all_periods():
+    assert Presence(length="year").is_everywhere
+    for some in ({"most": 2}, {"pattern": (0, 1)}, {"pattern": (0, 1), "most": 1}):
+        assert not Presence(length="year", **some).is_everywhere
+
+
 def test_a_unit_is_somewhere():
     with pytest.raises(ValueError, match="at least one period"):
         Presence(length="month", most=0)
