@@ -1,11 +1,15 @@
 """The series that a release belongs to: the same table, period after period."""
 
 import re
+from collections.abc import Iterator, Mapping
 from datetime import date
 
 from pydantic import Field, field_validator
 
-from hallmark.schemas.section import Section
+from hallmark.schemas.columns.category_columns import CategoryColumn
+from hallmark.schemas.columns.columns import Column
+from hallmark.schemas.columns.recoding import WrittenMap
+from hallmark.schemas.section import Problem, Section
 
 PERIODS: dict[str, tuple[str, str]] = {
     "day": (r"[0-9]{4}-[0-9]{2}-[0-9]{2}", "2026-11-21"),
@@ -28,6 +32,24 @@ class Series(Section):
     learn: bool = False
     """whether the noisy tables of earlier periods' releases help to make these records; they are
     those of the same name but for the period, in the folder of releases, and cost no budget"""
+    recode: dict[str, WrittenMap] = Field(default_factory=dict)
+    """by column whose codes have changed, this period's code for those of earlier ones: {region:
+    {OLD: NEW, ...}}, or {region: {file: codes.csv, column: NAME}}; several may become one, and
+    codes that keep their names need not be listed"""
+
+    def problems(self, columns: Mapping[str, Column]) -> Iterator[Problem]:
+        """What of the maps does not suit the columns of this period."""
+        for name, codes in self.recode.items():
+            column = columns.get(name)
+            if not isinstance(column, CategoryColumn):
+                why = "is no column of this spec" if column is None else "has no list of codes"
+                yield Problem(("recode", name), f"{why}; leave it out")
+            elif unknown := codes.unknown(column.codes):
+                yield Problem(
+                    ("recode", name),
+                    f"makes codes {unknown[0]!r}, not among the categories of {name}; give earlier "
+                    "codes on the left, and this period's on the right",
+                )
 
     @field_validator("period")
     @classmethod

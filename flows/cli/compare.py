@@ -20,7 +20,8 @@ from hallmark.schemas.visible import visible
 
 if TYPE_CHECKING:  # imported where it is used, to keep --help quick
     from hallmark.mechanisms.inference.estimates import Interval
-    from hallmark.tasks.changes import Changes, Comparison, Shift, ShiftedTable, Shifts
+    from hallmark.tasks.changes import Changes, Shift, ShiftedTable, Shifts
+    from hallmark.tasks.compared import Comparison
 
 
 def compare(
@@ -79,7 +80,7 @@ def compare(
     if questions and pairs:
         raise typer.BadParameter("is for a comparison without questions", param_hint="--pairs")
     from hallmark.schemas.question import QuestionError
-    from hallmark.tasks.changes import Comparison
+    from hallmark.tasks.compared import Comparison
 
     comparison = Comparison.of(before, after, recode)
     if not questions:
@@ -148,6 +149,8 @@ def _plain_shifts(comparison: "Comparison", found: "Shifts") -> dict[str, object
                 "probability": one.test.probability,
                 "basis": one.basis,
                 "hidden": finite(one.hidden),
+                "seen_from": finite(one.seen_from),
+                "apart": list(one.apart),
                 "largest": [
                     {
                         "cell": dict(zip(one.columns, shift.cell, strict=True)),

@@ -20,6 +20,7 @@ from hallmark.tasks.earlier import EarlierRefused
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.requested import PlanRefused
+from hallmark.tasks.questions.release import CannotAsk
 from hallmark.tasks.smooth import CannotSmooth, smooth
 from hallmark.tasks.verification.as_signed import NotAsSigned
 from tests import example
@@ -111,7 +112,7 @@ def smoothed_by_everybody(place: Path) -> None:
     ):
         with pytest.raises(CannotSmooth, match=why):
             smooth(wrong)
-    with pytest.raises(CannotSmooth, match="between 0 and 1"):
+    with pytest.raises(CannotAsk, match="between 0 and 1"):
         smooth(folders, confidence=1.5)
 
 
