@@ -3,6 +3,7 @@
 import json
 import shutil
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -11,11 +12,13 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import hallmark as package
 from hallmark.flows.cli.app import app
 from hallmark.mechanisms.privacy.account_filter import implied_budget
 from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger, LedgerError
 from hallmark.mechanisms.privacy.presence import Presence
 from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE
+from hallmark.schemas.question import QuestionError
 from hallmark.tasks.earlier import EarlierRefused
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.planning.prepare import prepare
@@ -155,6 +158,90 @@ def test_columns_whose_codes_changed_are_left_out_and_told(tmp_path: Path) -> No
     release(about(tmp_path, "2024", columns=coarser))
     later = sound(release(about(tmp_path, "2025")))
     assert "not those of age, whose codes have changed" in carried(later)["step"]
+
+
+FINER = {"01": "north", "021": "mid", "022": "south", "07": "east"}
+MAP = {"021": "02", "022": "02"}
+
+
+def with_finer_regions(place: Path, period: str, **changes: Any) -> Path:
+    """The spec of a period in which a region was still two."""
+    own = example.spec(place / "table.csv")["columns"]
+    finer = {**own, "region": {**own["region"], "categories": FINER}}
+    spec = about(place, period, columns=finer, **changes)
+    table = pd.read_csv(place / "table.csv", dtype=str, keep_default_na=False)
+    halves = np.where(np.arange(len(table)) % 2, "021", "022")
+    table["region"] = table["region"].where(table["region"] != "02", halves)
+    table.to_csv(place / "table.csv", index=False)
+    return spec
+
+
+def since(record: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = record["utility"]["changed"]
+    return found
+
+
+def test_a_report_says_what_changed_since_the_period_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same as everybody finds in the two folders, also after a crash and a new release."""
+    account(Presence(length="year", most=1))
+    first = sound(release(about(tmp_path, "2024")))
+    assert "no release of this series about an earlier period" in since(first)["why_not"]
+    spec = about(tmp_path, "2026", series={"period": "2026"})  # compared without learning
+    with monkeypatch.context() as patched:
+        patched.setattr("hallmark.flows.release.certify", die)
+        with pytest.raises(Killed):
+            release(spec)
+    release(about(tmp_path, "2025"))
+    record = sound(release(spec, resume=True))
+    told = since(record)
+    assert (told["release"], told["earlier_period"]) == ("homes-2024", "2024")
+    out = tmp_path / "out"
+    file = (out / "homes-2024" / MEASUREMENTS_FILE).read_bytes()
+    assert told["measurements"] == sha256(file).hexdigest()
+    compared = package.compare(out / "homes-2024", out / "homes-2026")
+    for one in compared.shifts(confidence=0.975).tables:
+        (said,) = (said for said in told["tables"] if (said["column"],) == one.columns)
+        assert said["unseen"] == pytest.approx(one.hidden, rel=1e-9)
+        assert said["seen_from"] == pytest.approx(one.seen_from, rel=1e-9)
+        assert said["probability"] == pytest.approx(one.test.probability, rel=1e-6)
+    page = (out / "homes-2026/audit-report.html").read_text()
+    assert "What changed since the period before" in page
+    assert "That does not mean that nothing changed" in page
+    assert "What changed since the period before" in (out / "homes-2026/README.md").read_text()
+
+
+def test_a_public_map_makes_the_codes_of_earlier_periods_those_of_this_one(
+    tmp_path: Path,
+) -> None:
+    account(Presence(length="year", most=1))
+    release(with_finer_regions(tmp_path, "2024"))
+    release(with_finer_regions(tmp_path, "2025"))
+    series = {"period": "2026", "learn": True, "recode": {"region": MAP}}
+    for recode, why in (
+        ({"021": "02"}, "series.recode.region: says nothing of '022', which homes-20"),
+        (MAP | {"08": "07"}, "has '08' on the left, which is none of the codes of homes-2024"),
+    ):
+        wrong = about(tmp_path, "2026", series={**series, "recode": {"region": recode}})
+        with pytest.raises(EarlierRefused, match=why):
+            release(wrong)
+    third = sound(release(about(tmp_path, "2026", series=series), resume=True))
+    assert "codes of region by the spec's public map" in carried(third)["step"]
+    assert "not those of" not in carried(third)["step"]
+    (region,) = (one for one in since(third)["tables"] if one["column"] == "region")
+    assert (region["cells"], region["not_compared"]) == (3, "")
+    out = tmp_path / "out"
+    folders = [out / f"homes-{year}" for year in ("2024", "2025", "2026")]
+    made = smooth(folders)
+    assert made.left_out == ()
+    regions = made.frame[made.frame["columns"] == "region"]
+    assert set(regions["cell"]) == {"north", "south", "east"}
+    # Everybody who compares the two folders has the map, too, and may give another.
+    found = package.compare(*folders[1:]).query("share of region = \"02\"")
+    assert found["basis"].tolist() == ["combined"]
+    with pytest.raises(QuestionError, match="the later release alone has it"):
+        package.compare(*folders[1:], recode={}).query("share of region = \"02\"")
 
 
 def test_a_changed_file_of_an_earlier_release_is_refused(tmp_path: Path) -> None:
