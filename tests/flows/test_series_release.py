@@ -238,10 +238,10 @@ def test_a_public_map_makes_the_codes_of_earlier_periods_those_of_this_one(
     regions = made.frame[made.frame["columns"] == "region"]
     assert set(regions["cell"]) == {"north", "south", "east"}
     # Everybody who compares the two folders has the map, too, and may give another.
-    found = package.compare(*folders[1:]).query("share of region = \"02\"")
+    found = package.compare(*folders[1:]).query('share of region = "02"')
     assert found["basis"].tolist() == ["combined"]
     with pytest.raises(QuestionError, match="the later release alone has it"):
-        package.compare(*folders[1:], recode={}).query("share of region = \"02\"")
+        package.compare(*folders[1:], recode={}).query('share of region = "02"')
 
 
 def test_a_changed_file_of_an_earlier_release_is_refused(tmp_path: Path) -> None:
