@@ -45,8 +45,16 @@ def compare_page(
                 found = _told(there[before], there[after], question.strip(), together)
             except NotCompared as error:
                 problem = str(error)
-    asked = {"question": question, "together": together}
-    return _page(request, there, before, after, **asked, found=found, problem=problem)
+    return _page(
+        request,
+        there,
+        before,
+        after,
+        question=question,
+        together=together,
+        found=found,
+        problem=problem,
+    )
 
 
 def _page(

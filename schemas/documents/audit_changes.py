@@ -26,7 +26,10 @@ class ComparedTable(PublicSection):
 
     column: Annotated[str, Shown("Column", form="code")]
     finding: Annotated[Literal["changed", "nothing seen"], Shown("Finding", _PAID)]
-    probability: Annotated[float, Shown("Probability of it without a change", _PAID)]
+    probability: Annotated[
+        float,
+        Shown("Probability of it without a change", _PAID, unit="from 0 to 1", sample="measured"),
+    ]
     cells: Annotated[int, Shown("Cells", unit="cells")]
     told: Annotated[int, Shown("Cells that rose or fell", _PAID, unit="cells")]
     unseen: Annotated[float, _share("A change may be unseen up to")]

@@ -56,28 +56,47 @@ def changed(spec: ReleaseSpec, now: Estimator | None, previous: Path | None) -> 
             why_not="the noisy tables of this release are not published",
         )
     before = OpenRelease.of(previous)
-    assert before.spec.series is not None, "it was found by its period"
-    recoding = recoding_between(before.spec, spec)
+    return compared(
+        (before.spec, Estimator(before.measurements.tables, before.measurements.total)),
+        (spec, now),
+        measurements=sha256((previous / MEASUREMENTS_FILE).read_bytes()).hexdigest(),
+    )
+
+
+def compared(
+    before: tuple[ReleaseSpec, Estimator],
+    after: tuple[ReleaseSpec, Estimator],
+    *,
+    measurements: str,
+) -> Changed:
+    """What changed between two releases of a series, each a spec with what its noisy tables tell.
+
+    Args:
+        measurements: SHA-256 of the file with the earlier release's noisy tables.
+    """
+    (old, was), (new, now) = before, after
+    assert old.series is not None, "it is about a period"
+    assert new.series is not None, "it is about a period"
+    recoding = recoding_between(old, new)
     found = shifts(
-        Questioning(before.spec, Estimator(before.measurements.tables, before.measurements.total)),
-        Questioning(spec, now),
+        Questioning(old, was),
+        Questioning(new, now),
         recoding,
         confidence=_HALF,
         within=_WITHIN,
         most=MOST_CELLS,
     )
-    notes = [*about_the_tables(before.spec, spec)]
+    notes = [*about_the_tables(old, new)]
     if recoding:
         notes.append(
             f"codes of {', '.join(recoding)} became those of this period by the public map in the "
             "spec (series.recode)"
         )
-    released = (before.spec.released_columns, spec.released_columns)
     return Changed(
-        period=period,
-        earlier_period=before.spec.series.period,
-        release=before.spec.release,
-        measurements=sha256((previous / MEASUREMENTS_FILE).read_bytes()).hexdigest(),
+        period=new.series.period,
+        earlier_period=old.series.period,
+        release=old.release,
+        measurements=measurements,
         confidence=CONFIDENCE,
         tables=tuple(map(_compared, found.tables)),
         cells=tuple(cell for one in found.tables for cell in _told(one)[:_SHOWN]),
@@ -85,12 +104,9 @@ def changed(spec: ReleaseSpec, now: Estimator | None, previous: Path | None) -> 
             *(NotCompared(column=name, why=why) for (name,), why in found.untold),
             *(
                 NotCompared(column=name, why=f"the {which} release has no such column")
-                for which, names, others in (
-                    ("earlier", released[1], released[0]),
-                    ("later", released[0], released[1]),
-                )
-                for name in names
-                if name not in others
+                for which, one, other in (("earlier", new, old), ("later", old, new))
+                for name in one.released_columns
+                if name not in other.released_columns
             ),
         ),
         notes=tuple(notes),

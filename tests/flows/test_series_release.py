@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -26,6 +27,9 @@ from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.questions.release import CannotAsk
 from hallmark.tasks.smooth import CannotSmooth, smooth
 from hallmark.tasks.verification.as_signed import NotAsSigned
+from hallmark.tasks.verification.changes import change_checks
+from hallmark.tasks.verification.documents import Check, read_documents, read_manifest
+from hallmark.tasks.verification.verify import verify_release
 from tests import example
 from tests.flows.conftest import Killed
 from tests.flows.runs import release, sound
@@ -206,10 +210,49 @@ def test_a_report_says_what_changed_since_the_period_before(
         assert said["unseen"] == pytest.approx(one.hidden, rel=1e-9)
         assert said["seen_from"] == pytest.approx(one.seen_from, rel=1e-9)
         assert said["probability"] == pytest.approx(one.test.probability, rel=1e-6)
+    verified_with_the_release_before(out)
     page = (out / "homes-2026/audit-report.html").read_text()
     assert "What changed since the period before" in page
     assert "That does not mean that nothing changed" in page
     assert "What changed since the period before" in (out / "homes-2026/README.md").read_text()
+
+
+def verified_with_the_release_before(out: Path) -> None:
+    """What changed is computed anew where both releases are at hand."""
+    now, before = out / "homes-2026", out / "homes-2024"
+    name = "changes since homes-2024"
+
+    def check(folder: Path = now) -> Check:
+        (found,) = (one for one in verify_release(folder).checks if one.name == name)
+        return found
+
+    assert check() == Check(name, True, "as computed anew from the noisy tables of both releases")
+    told = read_documents(now, read_manifest(now))
+    said = told.record.utility.changed
+    assert said is not None
+    for forged in (
+        {"tables": said.tables[1:]},
+        {"tables": (said.tables[0].model_copy(update={"seen_from": 1e-3}), *said.tables[1:])},
+    ):
+        utility = told.record.utility.model_copy(update={"changed": said.model_copy(update=forged)})
+        record = told.record.model_copy(update={"utility": utility})
+        (found,) = change_checks(now, replace(told, record=record))
+        assert found.detail == "the record says otherwise than the noisy tables of both releases"
+        assert not found.ok
+    outside = said.model_copy(update={"release": "../homes-2024"})
+    utility = told.record.utility.model_copy(update={"changed": outside})
+    record = told.record.model_copy(update={"utility": utility})
+    (found,) = change_checks(now, replace(told, record=record))
+    assert (found.ok, found.detail) == (False, "that is no name of a release")
+    file = before / MEASUREMENTS_FILE
+    as_it_was = file.read_bytes()
+    file.write_bytes((now / MEASUREMENTS_FILE).read_bytes())
+    assert "beside this release, is another one" in check().detail
+    file.write_bytes(as_it_was)
+    shutil.move(before, out.parent / "away")
+    assert check().ok
+    assert "is not beside this release" in check().detail
+    shutil.move(out.parent / "away", before)
 
 
 def test_a_public_map_makes_the_codes_of_earlier_periods_those_of_this_one(

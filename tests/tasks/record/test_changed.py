@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 from scipy.stats import binom
 
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.schemas.documents.audit_changes import Changed
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.record import changed as module
-from hallmark.tasks.record.changed import CONFIDENCE, changed
+from hallmark.tasks.record.changed import CONFIDENCE, changed, compared
 from hallmark.tasks.rendering.changes import changes_in_words
 from tests import example
 from tests.tasks.changes.periods import period, spec
@@ -27,39 +26,22 @@ def about(year: str, **columns: dict[str, Any]) -> ReleaseSpec:
     return ReleaseSpec.model_validate(given)
 
 
-@pytest.fixture
-def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def found(
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    rng: np.random.Generator,
+    sigma2: float = 25,
+    specs: tuple[ReleaseSpec, ReleaseSpec] = (about("2025"), about("2026")),
+) -> Changed:
     """What is said of two tables, each with noise."""
-    (tmp_path / "measurements.parquet").write_bytes(b"noisy tables")
-
-    def say(
-        before: pd.DataFrame,
-        after: pd.DataFrame,
-        rng: np.random.Generator,
-        sigma2: float = 25,
-        specs: tuple[ReleaseSpec, ReleaseSpec] = (about("2025"), about("2026")),
-    ) -> Changed:
-        one, two = (
-            period(table, of, sigma2=sigma2, rng=rng).estimator
-            for table, of in zip((before, after), specs, strict=True)
-        )
-
-        class Opened:
-            spec, measurements = specs[0], one
-
-            @classmethod
-            def of(cls, folder: Path) -> "Opened":
-                return cls()
-
-        monkeypatch.setattr(module, "OpenRelease", Opened)
-        said = changed(specs[1], two, tmp_path)
-        assert said is not None
-        return said
-
-    return say
+    one, two = (
+        (of, period(table, of, sigma2=sigma2, rng=rng).estimator)
+        for table, of in zip((before, after), specs, strict=True)
+    )
+    return compared(one, two, measurements="0" * 64)
 
 
-def test_a_planted_change_is_told_with_its_cells_and_what_may_be_unseen(found: Any) -> None:
+def test_a_planted_change_is_told_with_its_cells_and_what_may_be_unseen() -> None:
     said = found(TABLE, HIRED, np.random.default_rng(1))
     assert said.changed == ("employed",)
     assert (said.release, said.earlier_period, said.period) == ("homes-2025", "2025", "2026")
@@ -75,7 +57,7 @@ def test_a_planted_change_is_told_with_its_cells_and_what_may_be_unseen(found: A
     assert "no change" not in words
 
 
-def test_findings_without_a_change_are_as_rare_as_is_said(found: Any, monkeypatch: Any) -> None:
+def test_findings_without_a_change_are_as_rare_as_is_said(monkeypatch: Any) -> None:
     monkeypatch.setattr(module, "_HALF", 0.9)  # together 80 %, so that there is something to count
     rng, times = np.random.default_rng(2), 60
     wrong = sum(bool(found(TABLE, TABLE, rng, 100).changed) for _ in range(times))
@@ -83,7 +65,7 @@ def test_findings_without_a_change_are_as_rare_as_is_said(found: Any, monkeypatc
     assert wrong > 0
 
 
-def test_a_change_from_where_it_is_to_be_seen_is_seen_as_often_as_is_said(found: Any) -> None:
+def test_a_change_from_where_it_is_to_be_seen_is_seen_as_often_as_is_said() -> None:
     """A change of one cell, as large as the first report says would be seen."""
     rng, times = np.random.default_rng(3), 60
     quiet = found(TABLE, TABLE, rng)
@@ -98,7 +80,7 @@ def test_a_change_from_where_it_is_to_be_seen_is_seen_as_often_as_is_said(found:
     assert sum("employed" in found(TABLE, half, rng).changed for _ in range(20)) < 20
 
 
-def test_nothing_is_said_of_no_change(found: Any) -> None:
+def test_nothing_is_said_of_no_change() -> None:
     said = found(TABLE, TABLE, np.random.default_rng(4), 1e4)
     assert said.changed == ()
     words = " ".join(changes_in_words(said))
@@ -107,7 +89,7 @@ def test_nothing_is_said_of_no_change(found: Any) -> None:
     assert "unchanged" not in words
 
 
-def test_what_cannot_be_compared_is_named_with_the_reason(found: Any) -> None:
+def test_what_cannot_be_compared_is_named_with_the_reason() -> None:
     finer = about(
         "2025",
         since={"cells": 5},
@@ -139,7 +121,7 @@ def test_only_releases_of_a_series_are_compared(tmp_path: Path) -> None:
         assert words.startswith("Nothing is compared")
 
 
-def test_a_map_of_codes_makes_them_the_same(found: Any) -> None:
+def test_a_map_of_codes_makes_them_the_same() -> None:
     codes = {"01": "north", "021": "mid", "022": "south", "07": "east"}
     before, now = about("2025", region={"categories": codes}), about("2026").content()
     now["series"] |= {"recode": {"region": {"021": "02", "022": "02"}}}
