@@ -14,7 +14,7 @@ class ChangedCell(PublicSection):
 
     column: Annotated[str, Shown("Column", form="code")]
     cell: Annotated[str, Shown("Cell")]
-    told: Annotated[Literal["rose", "fell"], Shown("It", _PAID)]
+    told: Annotated[Literal["rose", "fell"], Shown("Rose or fell", _PAID)]
     before: Annotated[float, _share("Share before")]
     after: Annotated[float, _share("Share now")]
     low: Annotated[float, _share("Change, at least")]
@@ -31,7 +31,7 @@ class ComparedTable(PublicSection):
         Shown("Probability of it without a change", _PAID, unit="from 0 to 1", sample="measured"),
     ]
     cells: Annotated[int, Shown("Cells", unit="cells")]
-    told: Annotated[int, Shown("Cells that rose or fell", _PAID, unit="cells")]
+    told: Annotated[int, Shown("Cells that rose or fell", _PAID, unit="cells", sample="measured")]
     unseen: Annotated[float, _share("A change may be unseen up to")]
     seen_from: Annotated[float, _share("It would be seen from")]
     not_compared: Annotated[str, Shown("Cells not compared")] = ""
