@@ -33,6 +33,7 @@ from hallmark.tasks.output.measurements import MeasurementFile, read_measurement
 from hallmark.tasks.planning.coding import TableCodec, cell_labels
 from hallmark.tasks.planning.prepare import learning
 from hallmark.tasks.planning.prepared import EarlierRelease, PreparedRelease
+from hallmark.tasks.questions.release import OpenRelease
 from hallmark.tasks.verification.documents import Unsound, read_manifest
 
 _KEPT = "earlier.json"
@@ -58,6 +59,7 @@ def with_earlier(job: Job) -> Job:
     Raises:
         EarlierRefused: the release of an earlier period cannot be read, or has changed since an
             earlier run of this one; or its codes are not those that `series.recode` has.
+        MeasurementsUnreadable: its noisy tables are not in this version's format.
     """
     prepared = job.prepared
     series = prepared.spec.series
@@ -76,6 +78,8 @@ def with_earlier(job: Job) -> Job:
             draft.write_text(json.dumps({one.folder.name: one.measurements for one in found}))
     if found:
         job = replace(job, previous=found[-1].folder)
+        # What the report could not read is refused before anything is asked.
+        _ = OpenRelease.of(found[-1].folder).measurements
     if not learns:
         return job
     assert isinstance(prepared, PreparedRelease), "it learns"
@@ -190,18 +194,20 @@ def measured_in(folder: Path, number: int, spec: ReleaseSpec) -> Measured:
     Raises:
         MeasurementsUnreadable: the measurements are not in this version's format.
     """
-    codec = TableCodec.of(spec.columns)
-    file = read_measurements(folder / MEASUREMENTS_FILE, codec.names)
+    codec, before = TableCodec.of(spec.columns), load_spec(folder / SPEC_FILE)
+    gone = tuple(name for name in before.columns if name not in codec.names)
+    names = (*codec.names, *gone)
+    file = read_measurements(folder / MEASUREMENTS_FILE, names)
     unlike = {o.name for o in codec.codecs if file.codes.get(o.name) != list(cell_labels(o))}
     cells: dict[int, Counts] = {}
     if unlike and spec.series is not None and spec.series.recode:
-        before = load_spec(folder / SPEC_FILE)
         recoding = recoding_between(before, spec)
         for name in sorted(unlike & recoding.keys() & file.codes.keys()):
             if (become := new_cells(name, before, spec, recoding)) is not None:
                 cells[codec.names.index(name)] = become
     recoded = {codec.names[column] for column in cells}
-    tables = _tables(file, {codec.names.index(name) for name in unlike - recoded})
+    left_out = {names.index(name) for name in {*unlike, *gone} - recoded}
+    tables = _tables(file, left_out)
     return Measured(
         EarlierPeriod(number, tuple(one.recoded(cells) for one in tables), _total(file)),
         tuple(name for name in codec.names if name in unlike - recoded),

@@ -18,9 +18,7 @@ def recoding_between(before: ReleaseSpec, after: ReleaseSpec) -> Recoding:
 
     Columns that have the later codes already are not in it, nor codes that the earlier spec lacks.
     """
-    if after.series is None or before.series is None:
-        return {}
-    if not siblings(after.release, after.series.period).fullmatch(before.release):
+    if after.series is None or period_of(before, after) is None:
         return {}
     found = {}
     for name, codes in after.series.recode.items():
@@ -30,6 +28,15 @@ def recoding_between(before: ReleaseSpec, after: ReleaseSpec) -> Recoding:
         if (kept := codes.only(old.codes)) is not None:
             found[name] = kept
     return found
+
+
+def period_of(before: ReleaseSpec, after: ReleaseSpec) -> str | None:
+    """The period of a release by its name, as another of its series has its own; None if it is of
+    no such series. Its spec need not say so: it may be older than series are."""
+    if after.series is None:
+        return None
+    match = siblings(after.release, after.series.period).fullmatch(before.release)
+    return None if match is None else match["period"]
 
 
 def same_codes(before: Column, after: Column) -> bool:

@@ -22,7 +22,7 @@ from hallmark.schemas.documents.audit_changes import (
 )
 from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE
 from hallmark.schemas.release_spec import ReleaseSpec
-from hallmark.tasks.changes.periods import about_the_tables, recoding_between
+from hallmark.tasks.changes.periods import about_the_tables, period_of, recoding_between
 from hallmark.tasks.changes.shifts import MOST_CELLS, ShiftedTable, shifts
 from hallmark.tasks.questions.questioning import Questioning
 from hallmark.tasks.questions.release import OpenRelease
@@ -75,8 +75,9 @@ def compared(
         measurements: SHA-256 of the file with the earlier release's noisy tables.
     """
     (old, was), (new, now) = before, after
-    assert old.series is not None, "it is about a period"
+    earlier = period_of(old, new)
     assert new.series is not None, "it is about a period"
+    assert earlier is not None, "so is the release that was found by its name"
     recoding = recoding_between(old, new)
     found = shifts(
         Questioning(old, was),
@@ -94,7 +95,7 @@ def compared(
         )
     return Changed(
         period=new.series.period,
-        earlier_period=old.series.period,
+        earlier_period=earlier,
         release=old.release,
         measurements=measurements,
         confidence=CONFIDENCE,

@@ -287,6 +287,19 @@ def test_a_public_map_makes_the_codes_of_earlier_periods_those_of_this_one(
         package.compare(*folders[1:], recode={}).query('share of region = "02"')
 
 
+def test_a_column_that_is_gone_hinders_nothing(tmp_path: Path) -> None:
+    account(Presence(length="year", most=1))
+    release(about(tmp_path, "2025"))
+    own = example.spec(tmp_path / "table.csv")
+    columns = {name: one for name, one in own["columns"].items() if name != "since"}
+    data = own["data"] | {"ignore": ["person", "since"]}
+    later = sound(release(about(tmp_path, "2026", columns=columns, data=data)))
+    assert carried(later)["step"].endswith(": homes-2025")
+    assert {one["column"]: one["why"] for one in since(later)["untold"]} == {
+        "since": "the later release has no such column"
+    }
+
+
 def test_a_changed_file_of_an_earlier_release_is_refused(tmp_path: Path) -> None:
     account(Presence(length="year", most=1))
     release(about(tmp_path, "2024"))

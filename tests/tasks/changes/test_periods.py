@@ -12,6 +12,7 @@ from hallmark.tasks.changes.periods import (
     about_the_tables,
     misfit,
     new_cells,
+    period_of,
     recoding_between,
 )
 from tests import example
@@ -33,6 +34,10 @@ def of(period: str, codes: Any = None, recode: Any = None, **changes: Any) -> Re
 def test_a_map_counts_for_earlier_releases_of_the_series_that_have_other_codes() -> None:
     now = of("2026", recode=MAP | {"08": "07"})
     assert recoding_between(of("2025", FINE), now) == {"region": CodeMap(MAP)}
+    older = of("2025", FINE, series=None)  # than series are
+    assert recoding_between(older, now) == {"region": CodeMap(MAP)}
+    assert period_of(older, now) == "2025"
+    assert period_of(of("2025", release="flats-2025"), now) is None
     assert recoding_between(of("2025"), now) == {}
     assert recoding_between(of("2025", FINE), of("2026")) == {}
     assert recoding_between(of("2025", FINE, release="flats-2025"), now) == {}
