@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pandas import DataFrame
 
-    from hallmark.tasks.changes import Comparison
+    from hallmark.tasks.compared import Comparison
     from hallmark.tasks.opened import Release
 
 __all__ = ["__version__", "compare", "open", "panel"]
@@ -60,7 +60,7 @@ def compare(
         NotAsSigned: its files are not those that were signed.
         NotComparable: they are the same release, or the map does not fit.
     """
-    from hallmark.tasks.changes import Comparison
+    from hallmark.tasks.compared import Comparison
 
     return Comparison.of(before, after, recode)
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from hallmark.mechanisms.arrays import Counts, Table
 from hallmark.mechanisms.domain.cliques import Clique
@@ -41,10 +43,48 @@ class EarlierTable:
             groups.append(of)
         return replace(self, groups=tuple(groups))
 
+    def recoded(self, cells: Mapping[int, Counts]) -> "EarlierTable":
+        """The table of a domain whose cells were made of those of this one.
+
+        Counts that became one are added, so not all have equal noise any more. What is said of
+        their noise is right on average: the mean variance of a coordinate of any interaction of the
+        columns is what it would be if every count had noise of `sigma` (the trace of a projected
+        product of diagonal matrices).
+
+        Args:
+            cells: by column, the new cell of every old one; every new one is some old one's.
+        """
+        counts, groups, merged = self.counts, [], 1.0
+        for axis, (column, of) in enumerate(zip(self.columns, self.groups, strict=True)):
+            if column in cells:
+                of, into = _joined(of, cells[column])
+                merged *= len(into) / (into.max() + 1)
+                adding = np.eye(into.max() + 1)[into]
+                counts = np.moveaxis(np.tensordot(adding, counts, axes=(0, axis)), 0, axis)
+            groups.append(of)
+        return replace(
+            self, groups=tuple(groups), counts=counts, sigma=self.sigma * float(np.sqrt(merged))
+        )
+
     @property
     def is_of_cells(self) -> bool:
         """Whether every group is a cell of the domain."""
         return all(len(np.unique(of)) == len(of) for of in self.groups)
+
+
+def _joined(groups: Counts, cells: Counts) -> tuple[Counts, Counts]:
+    """The finest groups of new cells that old groups can be added up to.
+
+    Args:
+        groups, cells: of every old cell, its group and the new cell that it became.
+    Returns:
+        The new group of every new cell, and of every old group.
+    """
+    old = int(groups.max()) + 1
+    size = old + int(cells.max()) + 1
+    links = coo_array((np.ones(len(groups)), (groups, old + cells)), shape=(size, size))
+    _, found = connected_components(links, directed=False)
+    return found[old:].astype(np.int64), found[:old].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -160,14 +160,19 @@ class ReleaseSpec(Section):
                 yield Problem((key,), f"belongs to a rehearsal, so it must begin with {word!r}")
 
     def _series_problems(self) -> Iterator[Problem]:
-        """A name that does not say which period the release is about, or that it revises one."""
-        if self.series is not None and self.series.period not in self.release:
+        """A name that does not say which period the release is about, or that it revises one; and
+        maps of other codes."""
+        if self.series is None:
+            return
+        for problem in self.series.problems(self.columns):
+            yield Problem(("series", *problem.path), problem.what)
+        if self.series.period not in self.release:
             yield Problem(
                 ("release",),
                 f"must hold the period that the release is about, {self.series.period}, as in "
                 f"{self.release}-{self.series.period}",
             )
-        if self.series is not None and self.series.revised and not revision_of(self.release):
+        if self.series.revised and not revision_of(self.release):
             yield Problem(
                 ("series", "revised"),
                 "is said of a revision, whose name ends in -r1, -r2 and so on, unlike "
@@ -282,6 +287,8 @@ class ReleaseSpec(Section):
             del content["lookups"]
         if not self.needs:
             del content["needs"]
+        if self.series is not None and not self.series.recode:
+            del content["series"]["recode"]
         if not self.questions and not all_keys:
             del content["questions"]
         if self.output.measurements and not all_keys:

@@ -7,6 +7,9 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, ValidationError, field_validator
 
+from hallmark.schemas.columns.category_columns import CategoryColumn
+from hallmark.schemas.columns.columns import Column
+from hallmark.schemas.columns.recoding import WrittenMap
 from hallmark.schemas.section import Problem, Section
 
 PERIODS: dict[str, tuple[str, str]] = {
@@ -103,12 +106,30 @@ class Series(Section):
     revised: Annotated[str, Field(min_length=3, max_length=1000)] | None = None
     """why the period is released again, of a revision (-r1 at the end of the release's name); the
     notice that it supersedes the earlier release says so"""
+    recode: dict[str, WrittenMap] = Field(default_factory=dict)
+    """by column whose codes have changed, this period's code for those of earlier ones: {region:
+    {OLD: NEW, ...}}, or {region: {file: codes.csv, column: NAME}}; several may become one, and
+    codes that keep their names need not be listed"""
 
     @field_validator("period")
     @classmethod
     def _check_period(cls, period: str) -> str:
         length_of(period)
         return period
+
+    def problems(self, columns: Mapping[str, Column]) -> Iterator[Problem]:
+        """What of the maps does not suit the columns of this period."""
+        for name, codes in self.recode.items():
+            column = columns.get(name)
+            if not isinstance(column, CategoryColumn):
+                why = "is no column of this spec" if column is None else "has no list of codes"
+                yield Problem(("recode", name), f"{why}; leave it out")
+            elif unknown := codes.unknown(column.codes):
+                yield Problem(
+                    ("recode", name),
+                    f"makes codes {unknown[0]!r}, not among the categories of {name}; give earlier "
+                    "codes on the left, and this period's on the right",
+                )
 
     @property
     def lagged(self) -> dict[str, Lag]:

@@ -70,6 +70,10 @@ def keep_continued(job: Job) -> None:
         for lag in series.lagged.values():
             if lag.back > 1:
                 values[lag.held] = codec_of(lag.held, spec.columns[lag.held]).read(nobody)[0]
+    of = {lag.held: lag.of for lag in series.lagged.values()}
+    for name in values.columns.intersection(columns):
+        if (codes := series.recode.get(of.get(name, name))) is not None:
+            values[name] = values[name].map(codes.renamed, na_action="ignore")
     if missing := [name for name in columns if name not in values]:
         raise PastRefused(
             f"series.panel: release {folder.name} has no {', '.join(missing)}; leave what it lacks "

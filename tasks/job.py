@@ -16,12 +16,14 @@ class Job:
         ledger: URL of the ledger that is charged.
         workspace: the release's restricted folder.
         out: folder in which the release folder is made.
+        previous: folder of the release about the period before, if it belongs to a series.
     """
 
     prepared: Product
     ledger: str
     workspace: Workspace
     out: Path
+    previous: Path | None = None
 
     @property
     def release(self) -> str:

@@ -98,6 +98,7 @@ def report(
             container=os.environ.get(IMAGE_VARIABLE),
             times=run_times(job.workspace),
             created=datetime.now(UTC).replace(microsecond=0),
+            previous=job.previous,
             attacks=kept_audit(prepared.binding),
         )
     )

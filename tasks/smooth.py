@@ -18,6 +18,7 @@ from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.earlier import measured_in
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.planning.coding import TableCodec, cell_labels, group_labels
+from hallmark.tasks.questions.release import refuse_confidence
 from hallmark.tasks.verification.as_signed import as_signed
 
 
@@ -52,10 +53,10 @@ def smooth(folders: Sequence[Path], *, confidence: float = 0.95) -> SmoothedSeri
     Raises:
         CannotSmooth: fewer than two releases, or two of one period; a folder is no release, states
             no period, or has no noisy tables; or no table is common to all.
+        CannotAsk: the confidence is not between 0 and 1.
         NotAsSigned: the files of a folder are not those that were signed.
     """
-    if not 0 < confidence < 1:
-        raise CannotSmooth(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
+    refuse_confidence(confidence)
     specs: dict[Period, tuple[Path, ReleaseSpec]] = {}
     for folder in folders:
         number, spec = _opened(folder)
@@ -67,10 +68,11 @@ def smooth(folders: Sequence[Path], *, confidence: float = 0.95) -> SmoothedSeri
     if len(specs) < 2:
         raise CannotSmooth("name the releases of at least two periods of a series")
     last = max(specs)
-    codec = TableCodec.of(specs[last][1].columns)
-    read = [measured_in(specs[number][0], number.number, codec) for number in sorted(specs)]
-    unlike = sorted({name for _, names in read for name in names})
-    periods = [measured for measured, _ in read]
+    spec = specs[last][1]
+    codec = TableCodec.of(spec.columns)
+    read = [measured_in(specs[number][0], number.number, spec) for number in sorted(specs)]
+    unlike = sorted({name for one in read for name in one.unlike})
+    periods = [one.period for one in read]
     shape = list(codec.domain.shape)
     labels = [cell_labels(one) for one in codec.codecs]
     tables = [(one, labels) for one in smoothed(periods, shape)]

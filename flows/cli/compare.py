@@ -1,10 +1,10 @@
 """`hallmark compare`: how a table changed from one release to another, beyond the noise."""
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,13 +14,13 @@ from hallmark.flows.cli.options import (
     JsonOption,
     SimultaneousOption,
 )
-from hallmark.flows.cli.query import finite, interval, number
+from hallmark.flows.cli.query import interval, number
 from hallmark.flows.screen import line, say, say_json, table
 from hallmark.schemas.visible import visible
 
 if TYPE_CHECKING:  # imported where it is used, to keep --help quick
-    from hallmark.mechanisms.inference.estimates import Interval
-    from hallmark.tasks.changes import Changes, Comparison, Shift, ShiftedTable, Shifts
+    from hallmark.tasks.changes import Changes, ShiftedTable, Shifts
+    from hallmark.tasks.compared import Comparison
 
 
 def compare(
@@ -79,13 +79,14 @@ def compare(
     if questions and pairs:
         raise typer.BadParameter("is for a comparison without questions", param_hint="--pairs")
     from hallmark.schemas.question import QuestionError
-    from hallmark.tasks.changes import Comparison
+    from hallmark.tasks.changes.plain import plain_changes, plain_shifts
+    from hallmark.tasks.compared import Comparison
 
     comparison = Comparison.of(before, after, recode)
     if not questions:
         found = comparison.shifts(confidence=confidence, within=within, pairs=pairs)
         if as_json:
-            say_json(_plain_shifts(comparison, found))
+            say_json({"releases": _releases(comparison), **plain_shifts(found)})
         elif as_csv:
             _print_rows(_rows_of_shifts(found))
         else:
@@ -98,7 +99,7 @@ def compare(
     except QuestionError as error:
         raise typer.BadParameter(str(error), param_hint="QUESTION") from error
     if as_json:
-        plain = [_plain(comparison, one) for one in every]
+        plain = [{"releases": _releases(comparison), **plain_changes(one)} for one in every]
         say_json(plain[0] if len(plain) == 1 else plain)
         return
     for one in every:
@@ -114,73 +115,6 @@ def _releases(comparison: "Comparison") -> dict[str, str]:
     return {"before": comparison.before.spec.release, "after": comparison.after.spec.release}
 
 
-def _plain(comparison: "Comparison", found: "Changes") -> dict[str, object]:
-    """For JSON, which has no infinite numbers: null ends with a deviation mean no bound."""
-    return {
-        "question": found.question,
-        "releases": _releases(comparison),
-        "confidence": found.confidence,
-        "simultaneous": found.simultaneous,
-        "changes": [
-            {
-                "group": dict(zip(found.by, one.group, strict=True)),
-                **_finite(one.numbers),
-                "in_words": one.in_words(in_points=found.in_points),
-            }
-            for one in found.changes
-        ],
-        "notes": list(found.notes),
-    }
-
-
-def _plain_shifts(comparison: "Comparison", found: "Shifts") -> dict[str, object]:
-    return {
-        "releases": _releases(comparison),
-        "confidence": found.confidence,
-        "within": found.within,
-        "tables": [
-            {
-                "columns": list(one.columns),
-                "cells": one.cells,
-                "changed": one.changed,
-                "statistic": one.test.statistic,
-                "freedom": one.test.freedom,
-                "probability": one.test.probability,
-                "basis": one.basis,
-                "hidden": finite(one.hidden),
-                "largest": [
-                    {
-                        "cell": dict(zip(one.columns, shift.cell, strict=True)),
-                        **_finite(_numbers_of(shift)),
-                    }
-                    for shift in one.largest
-                ],
-            }
-            for one in found.tables
-        ],
-        "untold": [{"columns": list(columns), "why": why} for columns, why in found.untold],
-        "notes": list(found.notes),
-    }
-
-
-def _numbers_of(shift: "Shift") -> dict[str, Any]:
-    return {
-        "before": shift.before,
-        "after": shift.after,
-        "change": shift.change,
-        "low": shift.low,
-        "high": shift.high,
-        "is_told": shift.is_told,
-    }
-
-
-def _finite(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: finite(value) if isinstance(value, float) else value
-        for name, value in numbers.items()
-    }
-
-
 def _rows(found: "Changes") -> Iterator[list[object]]:
     for i, one in enumerate(found.changes):
         if i == 0:
@@ -189,13 +123,15 @@ def _rows(found: "Changes") -> Iterator[list[object]]:
 
 
 def _rows_of_shifts(found: "Shifts") -> Iterator[list[object]]:
+    from hallmark.tasks.changes.plain import numbers_of
+
     yield ["columns", "changed", "probability", "hidden", "cell", "before", "after", "change",
            "low", "high", "is_told"]  # fmt: skip
     for one in found.tables:
         for shift in one.largest:
             yield [
                 _joined(one.columns), one.changed, one.test.probability, one.hidden,
-                _joined(shift.cell), *_numbers_of(shift).values(),
+                _joined(shift.cell), *numbers_of(shift).values(),
             ]  # fmt: skip
 
 
@@ -231,7 +167,7 @@ def _print(found: "Changes") -> None:
                 number(one.before.estimate),
                 number(one.after.estimate),
                 one.in_words(in_points=found.in_points),
-                *([_percents(one.relative)] if has_relative else []),
+                *([one.relative_in_words] if has_relative else []),
                 *([interval(one.raw_low, one.raw_high)] if has_raw else []),
                 one.basis,
             ]
@@ -241,14 +177,6 @@ def _print(found: "Changes") -> None:
     )
     for note in found.notes:
         line((note, "dim"))
-
-
-def _percents(found: "Interval | None") -> str:
-    if found is None:
-        return "–"
-    if finite(found.high - found.low) is None:
-        return "unknown"
-    return f"{100 * found.estimate:+.3g} % ({100 * found.low:.3g} to {100 * found.high:.3g})"
 
 
 def _print_shifts(found: "Shifts") -> None:

@@ -24,6 +24,7 @@ from hallmark.flows.desk import (
     asking,
     assets,
     calendar,
+    comparing,
     documentation,
     keys,
     log_in,
@@ -75,7 +76,7 @@ desk = FastAPI(
 desk.mount(assets.ADDRESS, assets.files, name="static")
 for rooms in (
     log_in, provider, people, agency, releases, asking, runs, specs, answers, questions,
-    tables, calendar, accounts, keys, documentation,
+    tables, calendar, comparing, accounts, keys, documentation,
 ):  # fmt: skip
     desk.include_router(rooms.router)
 

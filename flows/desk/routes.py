@@ -33,6 +33,7 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn | InPerson] = {
     ("GET", "/releases/{release}"): Right.SEE,
     ("GET", "/releases/{release}/live"): Right.SEE,
     ("GET", "/releases/{release}/published/{name}"): Right.SEE,
+    ("GET", "/compare"): Right.SEE,
     ("GET", "/calendar"): Right.SEE,
     ("GET", "/metrics"): Right.SEE,
     ("GET", "/keys"): Right.SEE,

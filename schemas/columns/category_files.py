@@ -1,6 +1,7 @@
 """What a spec reads from public files of codes: `categories: {file: codes.csv}`, and by a column of
 such a file their groups, `groups: {file: codes.csv, column: sector}`, what codes of the private
-table become, `recode: {codes: {file: codes.csv, column: sector}}`, and values that are looked up.
+table become, `recode: {codes: {file: codes.csv, column: sector}}`, what became of the codes of
+earlier periods, and values that are looked up.
 
 The file is CSV in UTF-8 whose first line names a column `code` and, if there are labels, a column
 `label`; of other columns, those that the spec names are read. It is read when the spec is loaded,
@@ -30,10 +31,11 @@ from hallmark.schemas.yaml_document import LARGEST, MOST_VALUES
 
 FILE, COLUMN = "file", "column"
 CATEGORIES, GROUPS, RECODE, CODES, VALUES = "categories", "groups", "recode", "codes", "values"
-COLUMNS, LOOKUPS = "columns", "lookups"
-_PLACES: Mapping[str, tuple[Keys, ...]] = {
-    COLUMNS: ((CATEGORIES,), (GROUPS,), (RECODE, CODES)),
-    LOOKUPS: ((VALUES,),),
+COLUMNS, LOOKUPS, SERIES = "columns", "lookups", "series"
+_PLACES: Mapping[tuple[str, ...], tuple[Keys, ...]] = {
+    (COLUMNS,): ((CATEGORIES,), (GROUPS,), (RECODE, CODES)),
+    (LOOKUPS,): ((VALUES,),),
+    (SERIES, RECODE): ((),),
 }
 """By section, where in one of its entries a file may be named."""
 _DELIMITERS = ",;\t"
@@ -81,7 +83,7 @@ def with_categories(
                     f"is beyond what a spec can hold: its files have more than {LARGEST:,} "
                     f"bytes or {MOST_VALUES:,} lines together; give codebooks, not data"
                 )
-            found = _READERS[_kind(path)](raw, asked.get(COLUMN, ""))
+            found = _reader(path)(raw, asked.get(COLUMN, ""))
         except Unlisted as error:
             problems.append(Problem((*path, FILE), f"{asked[FILE]} {error}"))
             continue
@@ -93,23 +95,30 @@ def with_categories(
 def _named(content: Mapping[str, Any]) -> Iterator[tuple[Keys, Mapping[str, str]]]:
     """Where a spec names files of codes, and what it says there."""
     for section, places in _PLACES.items():
-        listed = content.get(section)
+        listed = _within(content, section)
         for name, entry in listed.items() if isinstance(listed, dict) else ():
             for keys in places:
-                asked = entry
-                for key in keys:
-                    asked = asked.get(key) if isinstance(asked, dict) else None
+                asked = _within(entry, keys)
                 wanted = {FILE} if keys == (CATEGORIES,) else {FILE, COLUMN}
                 if _names_file(asked, wanted):
-                    yield (section, name, *keys), asked
+                    yield (*section, name, *keys), asked
                 for level, one in enumerate(asked if isinstance(asked, list) else ()):
                     if keys == (GROUPS,) and _names_file(one, wanted):
-                        yield (section, name, *keys, level), one
+                        yield (*section, name, *keys, level), one
 
 
-def _kind(path: Keys) -> str:
-    """The key that says what is read from a file: the last that is none of a list."""
-    return next(key for key in reversed(path) if isinstance(key, str))
+def _within(content: Any, keys: Keys) -> Any:
+    """What stands at a path of a spec that may be anything; None if nothing does."""
+    for key in keys:
+        content = content.get(key) if isinstance(content, dict) else None
+    return content
+
+
+def _reader(path: Keys) -> Callable[[bytes, str], Any]:
+    """What reads the file that is named at a path, by the last key of it that is none of a list."""
+    if path[:2] == (SERIES, RECODE):
+        return _values
+    return _READERS[next(key for key in reversed(path) if isinstance(key, str))]
 
 
 def _put(content: Any, path: Keys, value: Any) -> Any:

@@ -34,7 +34,7 @@ class CodeMap(RootModel[dict[str, str]]):
                 "column: NAME}"
             )
         if isinstance(given, dict) and not given:
-            raise ValueError("is empty; write {OLD: NEW, ...}, with every code of the file")
+            raise ValueError("is empty; write {OLD: NEW, ...}")
         return given
 
     @property
@@ -46,15 +46,29 @@ class CodeMap(RootModel[dict[str, str]]):
         """The new codes that are none of the known ones, each once."""
         return [code for code in Counter(self.root.values()) if code not in known]
 
+    def unknown_old(self, known: Collection[str]) -> list[str]:
+        """The old codes that are none of the known ones."""
+        return [code for code in self.root if code not in known]
+
+    def renamed(self, code: str) -> str:
+        """What becomes of a code where others keep their names."""
+        return self.root.get(code, code)
+
+    def only(self, old: Collection[str]) -> "CodeMap | None":
+        """The map of some old codes; None if it has none of them."""
+        kept = {code: new for code, new in self.root.items() if code in old}
+        return CodeMap(kept) if kept else None
+
     def __len__(self) -> int:
         """How many codes it covers."""
         return len(self.root)
 
 
-_WrittenMap = Annotated[
+WrittenMap = Annotated[
     CodeMap,
     WithJsonSchema({"type": "object", "additionalProperties": CODE, "minProperties": 1}),
 ]
+"""A map as a spec has it."""
 
 
 class Recode(Section):
@@ -69,7 +83,7 @@ class Recode(Section):
     of: int | None = Field(default=None, ge=1, le=LONGEST_CODE)
     """how many characters every code has, if all have as many; then a code of another length, such
     as 1067 which lost its zero, is not covered"""
-    codes: _WrittenMap | None = None
+    codes: WrittenMap | None = None
     """instead, the category of every code of the file: {OLD: NEW, ...}, or {file: codes.csv,
     column: NAME}; other codes are not covered"""
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from hallmark.schemas.documents.audit_changes import Changed
 from hallmark.schemas.documents.audit_pairs import Pairs
 from hallmark.schemas.documents.audit_questions import Learnt
 from hallmark.schemas.documents.certificate import CertificateFile
@@ -114,6 +115,7 @@ class Utility(PublicSection):
     pairs: Annotated[Pairs | None, Shown("Columns together", _PAID)] = None
     answers: Annotated[Answers | None, Shown("Answers of queries", _PAID)] = None
     learnt: Annotated[Learnt | None, Shown("Answers from the noisy tables", _PAID)] = None
+    changed: Annotated[Changed | None, Shown("Since the period before", _PAID)] = None
     acceptance: Annotated[tuple[Check, ...], Shown("Acceptance criteria")] = ()
     supported: Annotated[str, of_spec("Supported uses", "supported_uses")] = NOT_RECORDED
     unsupported: Annotated[str, of_spec("Unsupported uses", "unsupported_uses")] = NOT_RECORDED

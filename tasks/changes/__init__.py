@@ -2,7 +2,6 @@
 
 from hallmark.tasks.changes.changes import Change, Changes
 from hallmark.tasks.changes.common_cells import NotComparable
-from hallmark.tasks.changes.comparison import Comparison
 from hallmark.tasks.changes.shifts import Shift, ShiftedTable, Shifts
 
-__all__ = ["Change", "Changes", "Comparison", "NotComparable", "Shift", "ShiftedTable", "Shifts"]
+__all__ = ["Change", "Changes", "NotComparable", "Shift", "ShiftedTable", "Shifts"]

@@ -115,6 +115,16 @@ class Change:
         """Whether the change is told apart from noise."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
+    @property
+    def relative_in_words(self) -> str:
+        """The relative change with its interval, in per cent."""
+        if self.relative is None:
+            return "–"
+        estimate, low, high = (100 * end for end in _ends(self.relative) if end is not None)
+        if not isfinite(high - low):
+            return "unknown"
+        return f"{estimate:+.3g} % ({low:.3g} to {high:.3g})"
+
     def in_words(self, *, in_points: bool) -> str:
         """What can be told of the change.
 

@@ -27,6 +27,7 @@ from hallmark.schemas.columns.columns import (
     OrdinalColumn,
     PlacesColumn,
 )
+from hallmark.schemas.columns.recoding import CodeMap
 from hallmark.tasks.installation.errors import SafeError
 
 Coded = NominalColumn | OrdinalColumn | PlacesColumn
@@ -57,7 +58,7 @@ class CommonCells:
 
 
 def common_cells(
-    name: str, before: Column, after: Column, recode: Mapping[str, str] | None = None
+    name: str, before: Column, after: Column, recode: CodeMap | None = None
 ) -> CommonCells:
     """The cells that two releases have in common of a column.
 
@@ -85,22 +86,24 @@ def common_cells(
             (NominalColumn() | OrdinalColumn() | PlacesColumn()),
             (NominalColumn() | OrdinalColumn() | PlacesColumn()),
         ):
-            return _codes(name, before, after, recode or {})
+            return _codes(name, before, after, recode)
     raise NotComparable(
         f"{name} is {before.type} in the earlier release and {after.type} in the later one, so no "
         "question about it is the same in both; ask about other columns"
     )
 
 
-def _refuse_map(name: str, recode: Mapping[str, str] | None, why: str) -> None:
+def _refuse_map(name: str, recode: CodeMap | None, why: str) -> None:
     if recode:
         raise NotComparable(f"the map has codes of {name}, but {why}; leave {name} out of it")
 
 
-def _codes(name: str, before: Coded, after: Coded, recode: Mapping[str, str]) -> CommonCells:
+def _codes(name: str, before: Coded, after: Coded, recode: CodeMap | None) -> CommonCells:
     """All codes of either, in an order that is that of both."""
-    _check_map(name, before, after, recode)
-    renamed = [recode.get(code, code) for code in before.codes]
+    renamed = list(before.codes)
+    if recode is not None:
+        _check_map(name, before, after, recode)
+        renamed = [recode.renamed(code) for code in before.codes]
     if tuple(renamed) == after.codes:
         return _unchanged(before, after)
     codes = _merged(list(dict.fromkeys(renamed)), list(after.codes))
@@ -110,7 +113,7 @@ def _codes(name: str, before: Coded, after: Coded, recode: Mapping[str, str]) ->
     alone |= {place[code]: "the later release alone has it" for code in only_after}
     catching = ((before, "earlier", only_after), (after, "later", only_before))
     for of, which, lacking in catching:
-        if of.other is not None and lacking and of.other not in recode:
+        if of.other is not None and lacking and not (recode and of.other in recode.by_old):
             alone[place[of.other]] = f"the {which} release counts every code there that it lacks"
     labels = dict(zip(renamed, before.labels, strict=True)) | after.categories
     kept_order = isinstance(before, OrdinalColumn) and isinstance(after, OrdinalColumn)
@@ -127,19 +130,18 @@ def _codes(name: str, before: Coded, after: Coded, recode: Mapping[str, str]) ->
     return _with_nulls(column, (before, after), cells, alone)
 
 
-def _check_map(name: str, before: Coded, after: Coded, recode: Mapping[str, str]) -> None:
-    for old, new in recode.items():
-        if old not in before.codes:
-            raise NotComparable(
-                f"the map takes {old!r} of {name}, which is none of the earlier release's codes; "
-                "give its codes on the left, and those of the later release on the right"
-            )
-        if new not in after.codes:
-            raise NotComparable(
-                f"the map makes {old!r} of {name} {new!r}, which is none of the later release's "
-                "codes; give the earlier release's codes on the left, and those of the later "
-                "release on the right"
-            )
+def _check_map(name: str, before: Coded, after: Coded, recode: CodeMap) -> None:
+    for old in recode.unknown_old(before.codes):
+        raise NotComparable(
+            f"the map takes {old!r} of {name}, which is none of the earlier release's codes; "
+            "give its codes on the left, and those of the later release on the right"
+        )
+    for new in recode.unknown(after.codes):
+        raise NotComparable(
+            f"the map makes codes of {name} {new!r}, which is none of the later release's "
+            "codes; give the earlier release's codes on the left, and those of the later "
+            "release on the right"
+        )
 
 
 def _merged(first: Sequence[str], second: Sequence[str]) -> list[str]:

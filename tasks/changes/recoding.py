@@ -14,15 +14,35 @@ from collections.abc import Iterator, Mapping
 from io import StringIO
 from pathlib import Path
 
+from pydantic import ValidationError
+
+from hallmark.schemas.columns.recoding import CodeMap
 from hallmark.schemas.given_files import bytes_of
 from hallmark.schemas.yaml_document import Unreadable, read_document
 from hallmark.tasks.changes.common_cells import NotComparable
 
-Recoding = Mapping[str, Mapping[str, str]]
+Recoding = Mapping[str, CodeMap]
 """By column, the later release's code for codes of the earlier one."""
 
 _LARGEST = 2**20  # bytes
 _FIELDS = ["column", "old", "new"]
+
+
+def recoding_of(given: Mapping[str, Mapping[str, str]]) -> Recoding:
+    """The map that somebody wrote in Python.
+
+    Raises:
+        NotComparable: it has something else than codes, or none of a column.
+    """
+    found = {}
+    for column, codes in given.items():
+        try:
+            found[column] = CodeMap.model_validate(codes, strict=True)
+        except ValidationError:
+            raise NotComparable(
+                f"the map of {column} is no map of codes; give {{old code: new code}}, as texts"
+            ) from None
+    return found
 
 
 def read_recoding(path: Path) -> Recoding:
@@ -39,7 +59,7 @@ def read_recoding(path: Path) -> Recoding:
         if old in found.setdefault(column, {}):
             raise NotComparable(f"{path}: {place}: takes {old!r} of {column} twice; keep one")
         found[column][old] = new
-    return found
+    return {column: CodeMap(codes) for column, codes in found.items()}
 
 
 def _rows_of_yaml(path: Path) -> Iterator[tuple[str, str, str, str]]:

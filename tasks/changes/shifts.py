@@ -22,6 +22,7 @@ from hallmark.schemas.question import Question, Statistic, listed
 from hallmark.tasks.changes.common_cells import CommonCells, NotComparable
 from hallmark.tasks.changes.posing import Releases, common_columns, on_common
 from hallmark.tasks.changes.recoding import Recoding
+from hallmark.tasks.planning.coding import cell_labels
 from hallmark.tasks.questions.functions import ONE
 from hallmark.tasks.questions.questioning import Questioning
 
@@ -71,6 +72,8 @@ class ShiftedTable:
             chosen on earlier answers.
         largest: the cells whose shares changed most, those first that are told apart from noise.
         hidden: the largest change of a cell's share that may stay within its interval.
+        seen_from: the least change of a share that, in whichever cell, is told with the confidence.
+        apart: cells of single columns that only one release has, which are not compared.
     """
 
     columns: tuple[str, ...]
@@ -80,6 +83,8 @@ class ShiftedTable:
     basis: Literal["exact", "nominal"]
     largest: tuple[Shift, ...]
     hidden: float
+    seen_from: float
+    apart: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +142,7 @@ def shifts(
     cells = sum(one.size for one in told)
     each = 1 - (1 - confidence) / max(1, cells)
     tables = [
-        one.table(test, bool(named), each, most)
+        one.table(test, bool(named), each, confidence, most)
         for one, test, named in zip(told, tests, changed, strict=True)
     ]
     tables.sort(key=lambda one: (not one.changed, one.test.probability))
@@ -161,11 +166,13 @@ class _Told:
     Attributes:
         labels: of its cells, for each column.
         estimates: the counts of both releases, each followed by the number of its records.
+        apart: cells of single columns that only one release has.
     """
 
     columns: tuple[str, ...]
     labels: Sequence[tuple[str, ...]]
     estimates: Estimates
+    apart: tuple[str, ...]
 
     @property
     def size(self) -> int:
@@ -196,14 +203,23 @@ class _Told:
         shares = (before[:-1] + after[:-1]) / (before[-1] + after[-1])
         return self.slopes(shares, shares)
 
-    def table(self, test: ChiSquare, changed: bool, each: float, most: int) -> ShiftedTable:
+    def table(
+        self, test: ChiSquare, changed: bool, each: float, confidence: float, most: int
+    ) -> ShiftedTable:
         """The table with its test and the cells that changed most.
 
         Args:
             each: confidence of every cell's interval.
+            confidence: with which a change of `seen_from` is told.
         """
         before, after = (counts[:-1] / counts[-1] for counts in self.counts)
-        halves = [self.estimates.half_width(row, each) for row in self.slopes(before, after)]
+        slopes = self.slopes(before, after)
+        halves = [self.estimates.half_width(row, each) for row in slopes]
+        # An estimate falls short by more than this with probability 1 - confidence at most.
+        shortfalls = [
+            self.estimates.half_width(row, 2 * confidence - 1) if confidence > 0.5 else 0.0
+            for row in slopes
+        ]
         cells = [
             Shift(
                 cell=label,
@@ -223,6 +239,8 @@ class _Told:
             basis="nominal" if self.estimates.is_conditional else "exact",
             largest=tuple(cells[:most]),
             hidden=max(halves),
+            seen_from=max(half + short for half, short in zip(halves, shortfalls, strict=True)),
+            apart=self.apart,
         )
 
 
@@ -254,7 +272,12 @@ def _told(columns: tuple[str, ...], releases: Releases, recoding: Recoding) -> _
         if found.values[-1] <= 4 * found.deviation(records):
             raise _Unseen("the noise hides how many records there are")
     labels = [sides[1].labels(question, cell) for cell in cells]
-    return _Told(columns, labels, stacked(every[0], every[1]))
+    apart = tuple(
+        f"{name} = {cell_labels(sides[1].codec.named(name))[code]}"
+        for name in columns
+        for code in common[name].alone
+    )
+    return _Told(columns, labels, stacked(every[0], every[1]), apart)
 
 
 def _sizes(columns: tuple[str, ...], common: Mapping[str, CommonCells]) -> list[int]:
@@ -288,6 +311,8 @@ def _notes(
     yield f"intervals of all {cells} cells hold at once with {percent} confidence"
     if any(one.changed and not any(cell.is_told for cell in one.largest) for one in tables):
         yield "a table can be named although no single cell is: its changes are spread over many"
+    if apart := sorted({cell for one in tables for cell in one.apart}):
+        yield f"not compared, since the releases do not count the same there: {', '.join(apart)}"
     if any(one.basis == "nominal" for one in tables):
         yield (
             "nominal: some tables were chosen on earlier answers, which confidence does not count"

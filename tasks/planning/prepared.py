@@ -39,11 +39,13 @@ class EarlierRelease:
     Attributes:
         measurements: SHA-256 of the file that has them.
         unlike: columns whose tables do not help, since their codes meant something else.
+        recoded: columns whose codes became those of this period by the spec's public map.
     """
 
     release: str
     measurements: str
     unlike: tuple[str, ...]
+    recoded: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,16 @@ class CannotAsk(SafeError):
     """A folder is not a release, or not one that questions can be asked of."""
 
 
+def refuse_confidence(confidence: float) -> None:
+    """Refuse what is no confidence of an interval.
+
+    Raises:
+        CannotAsk: it is not between 0 and 1.
+    """
+    if not 0 < confidence < 1:
+        raise CannotAsk(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
+
+
 @dataclass(frozen=True, eq=False)
 class OpenRelease:
     """A release that can be asked questions. Nothing but its folder is read."""
@@ -108,8 +118,7 @@ class OpenRelease:
             told_by_tables: refuse what the noisy tables do not tell, where `query` would answer
                 from the records.
         """
-        if not 0 < confidence < 1:
-            raise CannotAsk(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
+        refuse_confidence(confidence)
         asking = self.asking(given_rules=given_rules)
         bound = [asking.bound(question) for question in questions]
         together = sum(map(asking.groups, bound)) if simultaneous else None

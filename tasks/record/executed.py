@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from hallmark.mechanisms.contract import Certificate, SyntheticMeasure
 from hallmark.mechanisms.inference.transcript import Transcript
@@ -49,4 +50,5 @@ class Executed:
     container: str | None  # digest of the running image
     times: RunTimes | None
     created: datetime
+    previous: Path | None = None  # folder of the release about the period before, in a series
     attacks: AttackAudit | None = None  # on this mechanism, if any were run

@@ -9,6 +9,7 @@ import numpy as np
 from hallmark.mechanisms.arrays import AnyCodes
 from hallmark.mechanisms.contract import Certificate, MarginalEstimate, QueryAnswers
 from hallmark.mechanisms.domain.domain import Attribute
+from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.privacy.cells import count_codes, marginal
 from hallmark.schemas.columns.columns import DateColumn, NumericColumn
 from hallmark.schemas.documents.audit_utility import Answer, Answers, Marginal, Utility
@@ -18,6 +19,7 @@ from hallmark.schemas.documents.manifest import ANSWERS_FILE
 from hallmark.tasks.planning.coding import TableCodec, cell_labels
 from hallmark.tasks.planning.prepared import Prepared
 from hallmark.tasks.questions.questioning import SharedCells
+from hallmark.tasks.record.changed import changed
 from hallmark.tasks.record.learnt import learnt
 from hallmark.tasks.record.pairs import pairs
 
@@ -51,6 +53,11 @@ def utility(run: "Executed") -> Utility:
             None
             if run.transcript is None
             else learnt(spec, run.prepared.codec, run.transcript, run.synthetic.codes)
+        ),
+        changed=changed(
+            spec,
+            None if run.transcript is None else Estimator.of(run.transcript),
+            run.previous,
         ),
         supported=about.supported_uses or NOT_RECORDED,
         unsupported=about.unsupported_uses or NOT_RECORDED,

@@ -24,7 +24,7 @@ from hallmark.schemas.documents.internal_validation import InternalValidation
 from hallmark.schemas.documents.labels import NOT_RECORDED, LabelledSection, Shown, Tag
 from hallmark.schemas.documents.manifest import RECORD_FILE, REPORT_FILE
 from hallmark.schemas.documents.privacy_claim import Amount
-from hallmark.tasks.rendering import attacks, crosswalk, heat, plain, plots, wording
+from hallmark.tasks.rendering import attacks, changes, crosswalk, heat, plain, plots, wording
 from hallmark.tasks.rendering.templating import source, templates
 
 _WORST_PAIRS = 10  # shown
@@ -274,7 +274,8 @@ def pretty(value: Any) -> str:
 
 _CALLED = (
     facts, pretty, table,
-    attacks.attacks_plot, attacks.chances, attacks.tried_plot, crosswalk.crosswalk,
+    attacks.attacks_plot, attacks.chances, attacks.tried_plot, changes.changes_in_words,
+    crosswalk.crosswalk,
     heat.matrix_plot, heat.pair_plot,
     plain.terms_in_words,
     plots.answers_plot, plots.bars_left_out, plots.budget_plot, plots.by_loss,

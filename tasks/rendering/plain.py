@@ -16,6 +16,7 @@ from hallmark.schemas.documents.certificate import CertifiedFile
 from hallmark.schemas.documents.labels import NOT_RECORDED
 from hallmark.schemas.documents.privacy_claim import Amount, PrivacyClaim
 from hallmark.tasks.rendering.attacks import attacks_on
+from hallmark.tasks.rendering.changes import changes_in_words
 from hallmark.tasks.rendering.wording import amount, exact, number, percent
 
 _EXP_LIMIT = 25  # exp of more than this is "more than ten billion", without digits
@@ -78,6 +79,7 @@ def for_people(record: AuditRecord) -> tuple[Topic, ...]:
             tuple(_disclosure_control(record)),
             named=True,
         ),
+        *_since(record),
         Topic(
             "Whom can you ask?",
             (
@@ -202,6 +204,12 @@ def plain_language(
         Topic("What is not promised?", tuple(_limits(claim, attacks, exceptions))),
         Topic("And together with other releases?", tuple(_together(claim, total))),
     )
+
+
+def _since(record: AuditRecord) -> Iterator[Topic]:
+    """What the table as a whole tells of the time since the period before."""
+    if (changed := record.utility.changed) is not None:
+        yield Topic("What changed since the period before?", tuple(changes_in_words(changed)))
 
 
 def _published() -> Iterator[str]:

@@ -23,6 +23,7 @@ from hallmark.schemas.documents.manifest import (
 from hallmark.schemas.documents.privacy_claim import Amount
 from hallmark.schemas.visible import visible
 from hallmark.tasks.rendering import wording
+from hallmark.tasks.rendering.changes import changes_in_words
 from hallmark.tasks.rendering.loading import loading_scripts
 from hallmark.tasks.rendering.markdown import code, plain
 from hallmark.tasks.rendering.plots import in_its_unit
@@ -49,6 +50,7 @@ def render_readme(record: AuditRecord, dictionary: DataDictionary) -> str:
         scripts=loading_scripts(dictionary),
         surveys=survey_scripts(dictionary),
         learnt=record.utility.learnt,
+        changed=record.utility.changed,
         bounds=bounds[:_MOST_BOUNDS],
         left_out=max(0, len(bounds) - _MOST_BOUNDS),
         amount=wording.amount(Amount.model_validate(record.guarantee.claim)),
@@ -116,6 +118,7 @@ def _template() -> Template:
         said=_said,
         what=_what,
         percent=wording.percent,
+        changes_in_words=changes_in_words,
         in_its_unit=in_its_unit,
         number=wording.number,
         quoted=lambda text: visible(shlex.quote(text)),

@@ -53,6 +53,7 @@ from hallmark.tasks.rendering import files_for_users, rendered_files
 from hallmark.tasks.sources.texts import Unbounded
 from hallmark.tasks.verification.agreement import claim_faults, dictionary_faults
 from hallmark.tasks.verification.approvals import approval_faults, read_approvals
+from hallmark.tasks.verification.changes import change_checks
 from hallmark.tasks.verification.conformity import nonconformities
 from hallmark.tasks.verification.documents import (
     Check,
@@ -154,6 +155,7 @@ def verify_release(
         *_approvals(folder, documents),
         *_series_plan(folder, documents),
         *_measurements(folder, documents),
+        *change_checks(folder, documents),
         *_replicates(folder, documents),
         *_people(folder, documents),
         *(

@@ -133,16 +133,17 @@ def test_what_cannot_be_compared_is_refused_in_words(
 def test_releases_of_the_same_noise_are_refused(
     releases: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hallmark.tasks.changes import NotComparable, comparison
+    from hallmark.tasks import compared
+    from hallmark.tasks.changes import NotComparable
 
     assert (releases[0] / MEASUREMENTS_FILE).exists()
-    real = comparison.OpenRelease.measurements
+    real = compared.OpenRelease.measurements
 
-    class Copied(comparison.OpenRelease):
+    class Copied(compared.OpenRelease):
         @property
         def measurements(self) -> Any:
-            return real.func(comparison.OpenRelease.of(releases[0]))
+            return real.func(compared.OpenRelease.of(releases[0]))
 
-    monkeypatch.setattr(comparison, "OpenRelease", Copied)
+    monkeypatch.setattr(compared, "OpenRelease", Copied)
     with pytest.raises(NotComparable, match="made from the same noisy tables"):
         package.compare(*releases)

@@ -48,6 +48,7 @@ SIZES = {"screen": (1280, 900), "telephone": (390, 844)}
 PAGES = {
     "/": Role.VIEWER,
     "/me": Role.VIEWER,
+    "/compare": Role.VIEWER,
     "/calendar": Role.VIEWER,
     "/keys": Role.VIEWER,
     "/docs": Role.VIEWER,

@@ -14,6 +14,7 @@ from hallmark.flows.desk import (
     answers,
     asking,
     calendar,
+    comparing,
     desk,
     keys,
     log_in,
@@ -89,8 +90,8 @@ def somebody(home: Path) -> TestClient:
 
 def test_the_table_has_every_free_text_of_a_form():
     rooms = (
-        accounts, agency, answers, asking, calendar, keys, log_in, people, questions, releases,
-        specs,
+        accounts, agency, answers, asking, calendar, comparing, keys, log_in, people, questions,
+        releases, specs,
     )  # fmt: skip
     fields = {
         (route.path, field.name): field.field_info

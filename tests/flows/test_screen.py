@@ -255,6 +255,8 @@ def _shifts(text: str) -> Shifts:
         basis="exact",
         largest=(shift,),
         hidden=0.05,
+        seen_from=0.06,
+        apart=(text,),
     )
     return Shifts(
         confidence=0.95,

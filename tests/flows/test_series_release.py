@@ -2,7 +2,9 @@
 
 import json
 import shutil
+from dataclasses import replace
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -11,17 +13,23 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import hallmark as package
 from hallmark.flows.cli.app import app
 from hallmark.mechanisms.privacy.account_filter import implied_budget
 from hallmark.mechanisms.privacy.ledger.ledger import BudgetRefused, Ledger, LedgerError
 from hallmark.mechanisms.privacy.presence import Presence
 from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE
+from hallmark.schemas.question import QuestionError
 from hallmark.tasks.earlier import EarlierRefused
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.requested import PlanRefused
+from hallmark.tasks.questions.release import CannotAsk
 from hallmark.tasks.smooth import CannotSmooth, smooth
 from hallmark.tasks.verification.as_signed import NotAsSigned
+from hallmark.tasks.verification.changes import change_checks
+from hallmark.tasks.verification.documents import Check, read_documents, read_manifest
+from hallmark.tasks.verification.verify import verify_release
 from tests import example
 from tests.flows.conftest import Killed
 from tests.flows.runs import release, sound
@@ -111,7 +119,7 @@ def smoothed_by_everybody(place: Path) -> None:
     ):
         with pytest.raises(CannotSmooth, match=why):
             smooth(wrong)
-    with pytest.raises(CannotSmooth, match="between 0 and 1"):
+    with pytest.raises(CannotAsk, match="between 0 and 1"):
         smooth(folders, confidence=1.5)
 
 
@@ -169,6 +177,142 @@ def test_columns_whose_codes_changed_are_left_out_and_told(tmp_path: Path) -> No
     release(about(tmp_path, "2024", columns=coarser))
     later = sound(release(about(tmp_path, "2025")))
     assert "not those of age, whose codes have changed" in carried(later)["step"]
+
+
+FINER = {"01": "north", "021": "mid", "022": "south", "07": "east"}
+MAP = {"021": "02", "022": "02"}
+
+
+def with_finer_regions(place: Path, period: str, **changes: Any) -> Path:
+    """The spec of a period in which a region was still two."""
+    own = example.spec(place / "table.csv")["columns"]
+    finer = {**own, "region": {**own["region"], "categories": FINER}}
+    spec = about(place, period, columns=finer, **changes)
+    table = pd.read_csv(place / "table.csv", dtype=str, keep_default_na=False)
+    halves = np.where(np.arange(len(table)) % 2, "021", "022")
+    table["region"] = table["region"].where(table["region"] != "02", halves)
+    table.to_csv(place / "table.csv", index=False)
+    return spec
+
+
+def since(record: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = record["utility"]["changed"]
+    return found
+
+
+def test_a_report_says_what_changed_since_the_period_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same as everybody finds in the two folders, also after a crash and a new release."""
+    account(Presence(length="year", most=1))
+    first = sound(release(about(tmp_path, "2024")))
+    assert "no release of this series about an earlier period" in since(first)["why_not"]
+    spec = about(tmp_path, "2026", series={"period": "2026"})  # compared without learning
+    with monkeypatch.context() as patched:
+        patched.setattr("hallmark.flows.release.certify", die)
+        with pytest.raises(Killed):
+            release(spec)
+    release(about(tmp_path, "2025"))
+    record = sound(release(spec, resume=True))
+    told = since(record)
+    assert (told["release"], told["earlier_period"]) == ("homes-2024", "2024")
+    out = tmp_path / "out"
+    file = (out / "homes-2024" / MEASUREMENTS_FILE).read_bytes()
+    assert told["measurements"] == sha256(file).hexdigest()
+    compared = package.compare(out / "homes-2024", out / "homes-2026")
+    for one in compared.shifts(confidence=0.975).tables:
+        (said,) = (said for said in told["tables"] if (said["column"],) == one.columns)
+        assert said["unseen"] == pytest.approx(one.hidden, rel=1e-9)
+        assert said["seen_from"] == pytest.approx(one.seen_from, rel=1e-9)
+        assert said["probability"] == pytest.approx(one.test.probability, rel=1e-6)
+    verified_with_the_release_before(out)
+    page = (out / "homes-2026/audit-report.html").read_text()
+    assert "What changed since the period before" in page
+    assert "That does not mean that nothing changed" in page
+    assert "What changed since the period before" in (out / "homes-2026/README.md").read_text()
+
+
+def verified_with_the_release_before(out: Path) -> None:
+    """What changed is computed anew where both releases are at hand."""
+    now, before = out / "homes-2026", out / "homes-2024"
+    name = "changes since homes-2024"
+
+    def check(folder: Path = now) -> Check:
+        (found,) = (one for one in verify_release(folder).checks if one.name == name)
+        return found
+
+    assert check() == Check(name, True, "as computed anew from the noisy tables of both releases")
+    told = read_documents(now, read_manifest(now))
+    said = told.record.utility.changed
+    assert said is not None
+    for forged in (
+        {"tables": said.tables[1:]},
+        {"tables": (said.tables[0].model_copy(update={"seen_from": 1e-3}), *said.tables[1:])},
+    ):
+        utility = told.record.utility.model_copy(update={"changed": said.model_copy(update=forged)})
+        record = told.record.model_copy(update={"utility": utility})
+        (found,) = change_checks(now, replace(told, record=record))
+        assert found.detail == "the record says otherwise than the noisy tables of both releases"
+        assert not found.ok
+    outside = said.model_copy(update={"release": "../homes-2024"})
+    utility = told.record.utility.model_copy(update={"changed": outside})
+    record = told.record.model_copy(update={"utility": utility})
+    (found,) = change_checks(now, replace(told, record=record))
+    assert (found.ok, found.detail) == (False, "that is no name of a release")
+    file = before / MEASUREMENTS_FILE
+    as_it_was = file.read_bytes()
+    file.write_bytes((now / MEASUREMENTS_FILE).read_bytes())
+    assert "beside this release, is another one" in check().detail
+    file.write_bytes(as_it_was)
+    shutil.move(before, out.parent / "away")
+    assert check().ok
+    assert "is not beside this release" in check().detail
+    shutil.move(out.parent / "away", before)
+
+
+def test_a_public_map_makes_the_codes_of_earlier_periods_those_of_this_one(
+    tmp_path: Path,
+) -> None:
+    account(Presence(length="year", most=1))
+    release(with_finer_regions(tmp_path, "2024"))
+    release(with_finer_regions(tmp_path, "2025"))
+    series = {"period": "2026", "learn": True, "recode": {"region": MAP}}
+    for recode, why in (
+        ({"021": "02"}, "series.recode.region: says nothing of '022', which homes-20"),
+        (MAP | {"08": "07"}, "has '08' on the left, which is none of the codes of homes-2024"),
+    ):
+        wrong = about(tmp_path, "2026", series={**series, "recode": {"region": recode}})
+        with pytest.raises(EarlierRefused, match=why):
+            release(wrong)
+    third = sound(release(about(tmp_path, "2026", series=series), resume=True))
+    assert "codes of region by the spec's public map" in carried(third)["step"]
+    assert "not those of" not in carried(third)["step"]
+    (region,) = (one for one in since(third)["tables"] if one["column"] == "region")
+    assert (region["cells"], region["not_compared"]) == (3, "")
+    out = tmp_path / "out"
+    folders = [out / f"homes-{year}" for year in ("2024", "2025", "2026")]
+    made = smooth(folders)
+    assert made.left_out == ()
+    regions = made.frame[made.frame["columns"] == "region"]
+    assert set(regions["cell"]) == {"north", "south", "east"}
+    # Everybody who compares the two folders has the map, too, and may give another.
+    found = package.compare(*folders[1:]).query('share of region = "02"')
+    assert found["basis"].tolist() == ["combined"]
+    with pytest.raises(QuestionError, match="the later release alone has it"):
+        package.compare(*folders[1:], recode={}).query('share of region = "02"')
+
+
+def test_a_column_that_is_gone_hinders_nothing(tmp_path: Path) -> None:
+    account(Presence(length="year", most=1))
+    release(about(tmp_path, "2025"))
+    own = example.spec(tmp_path / "table.csv")
+    columns = {name: one for name, one in own["columns"].items() if name != "since"}
+    data = own["data"] | {"ignore": ["person", "since"]}
+    later = sound(release(about(tmp_path, "2026", columns=columns, data=data)))
+    assert carried(later)["step"].endswith(": homes-2025")
+    assert {one["column"]: one["why"] for one in since(later)["untold"]} == {
+        "since": "the later release has no such column"
+    }
 
 
 def test_a_changed_file_of_an_earlier_release_is_refused(tmp_path: Path) -> None:

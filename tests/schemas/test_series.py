@@ -149,3 +149,48 @@ def test_a_column_about_the_period_before_is_that_column(tmp_path: Path) -> None
         columns = {**own, "region_before": column}
         assert says in refused(tmp_path, columns=columns)
         assert bool(says) == bool(refused(tmp_path, columns=columns))
+
+
+@pytest.mark.parametrize(
+    ("recode", "says"),
+    [
+        ({"nowhere": {"1": "2"}}, "series.recode.nowhere: is no column of this spec"),
+        ({"age": {"1": "2"}}, "series.recode.age: has no list of codes; leave it out"),
+        ({"region": {"021": "03"}}, "series.recode.region: makes codes '03', not among the"),
+        ({"region": {}}, "series.recode.region: is empty; write {OLD: NEW, ...}"),
+        ({"region": {"file": "codes.csv"}}, "names a file, but not its column"),
+        ({"region": {"file": "codes.csv", "column": "then"}}, "codes.csv has no column then"),
+    ],
+)
+def test_a_map_of_codes_makes_those_of_the_period(
+    recode: dict[str, Any], says: str, tmp_path: Path
+) -> None:
+    (tmp_path / "codes.csv").write_text("code,now\n021,02\n022,02\n")
+    series = {"period": "2026", "recode": recode}
+    spec = example.write(tmp_path, 5, release="homes-2026", series=series)
+    with pytest.raises(SpecError) as refused:
+        load_spec(spec)
+    assert says in str(refused.value)
+
+
+def test_a_map_of_codes_is_read_from_a_public_file_and_published(tmp_path: Path) -> None:
+    (tmp_path / "codes.csv").write_text("code,now\n021,02\n022,02\n")
+    series = {"period": "2026", "recode": {"region": {"file": "codes.csv", "column": "now"}}}
+    path = example.write(tmp_path, 5, release="homes-2026", series=series)
+    spec = load_spec(path)
+    assert spec.series is not None
+    assert spec.series.recode["region"].by_old == {"021": "02", "022": "02"}
+    (file,) = spec.category_files
+    assert file.path == ("series", "recode", "region")
+    text = spec.with_categories(path.read_text())
+    assert "codes.csv" not in text
+    (tmp_path / "codes.csv").unlink()
+    path.write_text(text)
+    assert load_spec(path).digest() == spec.digest()
+
+
+def test_a_spec_without_a_map_has_the_digest_that_it_had_before_there_were_maps(
+    tmp_path: Path,
+) -> None:
+    path = example.write(tmp_path, 5, release="homes-2026", series={"period": "2026"})
+    assert load_spec(path).content()["series"] == {"period": "2026", "learn": False}

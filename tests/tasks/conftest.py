@@ -16,6 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hallmark.schemas.documents.audit_changes import (
+    Changed,
+    ChangedCell,
+    ComparedTable,
+    NotCompared,
+)
 from hallmark.schemas.documents.audit_pairs import Matrix, Pairs, PairTable, Subgroup, Subgroups
 from hallmark.schemas.documents.audit_privacy import (
     Account,
@@ -562,6 +568,52 @@ def elsewhere(run: Released, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     shutil.copy(run.ledger.removeprefix("sqlite:///"), ledger)
     shutil.copytree(run.folder, tmp_path / "out" / run.folder.name)
     return tmp_path / "out"
+
+
+@pytest.fixture
+def changed() -> Changed:
+    """A column that changed, one in which nothing was seen, and one that is not compared."""
+    return Changed(
+        period="2026",
+        earlier_period="2025",
+        release="homes-2025",
+        measurements="0" * 64,
+        confidence=0.95,
+        tables=(
+            ComparedTable(
+                column="SEX",
+                finding="changed",
+                probability=1e-6,
+                cells=2,
+                told=1,
+                unseen=0.02,
+                seen_from=0.034,
+            ),
+            ComparedTable(
+                column="<MSP>",
+                finding="nothing seen",
+                probability=0.4,
+                cells=4,
+                told=0,
+                unseen=0.03,
+                seen_from=0.0512,
+                not_compared="<MSP> = new",
+            ),
+        ),
+        cells=(
+            ChangedCell(
+                column="SEX",
+                cell="a | b",
+                told="fell",
+                before=0.5,
+                after=0.4,
+                low=-0.12,
+                high=-0.08,
+            ),
+        ),
+        untold=(NotCompared(column="AGEP", why="other cells"),),
+        notes=("that tables are samples is in no interval",),
+    )
 
 
 @pytest.fixture

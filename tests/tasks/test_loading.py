@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from hallmark.schemas.documents.audit_changes import Changed
 from hallmark.schemas.documents.audit_questions import Learnt
 from hallmark.schemas.documents.audit_report import AuditRecord
 from hallmark.schemas.documents.certificate import CertifiedFile
@@ -240,6 +241,15 @@ def test_the_readme_says_which_needs_were_kept(record: AuditRecord, learnt: Lear
     assert "| 45.5 to 54.5 (± 4.5), SEX: Male | yes | a \\| unit |" in kept
     assert "| nothing was measured of SEX x AGEP | **no** | another |" in missed
     assert "## Needs" not in readme(record, HARD_DICTIONARY)
+
+
+def test_the_readme_says_what_changed(record: AuditRecord, changed: Changed) -> None:
+    utility = record.utility.model_copy(update={"changed": changed})
+    text = readme(record.model_copy(update={"utility": utility}), HARD_DICTIONARY)
+    told = text.partition("## What changed since the period before")[2].partition("## Columns")[0]
+    assert "these columns changed beyond the noise: SEX." in told
+    assert "| SEX | a \\| b | fell | 50 % | 40 % | -12 and -8 points |" in told
+    assert "## What changed" not in readme(record, HARD_DICTIONARY)
 
 
 def test_a_rehearsal_is_called_one(record: AuditRecord) -> None:

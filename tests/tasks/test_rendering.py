@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 import pytest
 
 from hallmark.schemas.documents.audit_attacks import AttackAudit, TriedAttack
+from hallmark.schemas.documents.audit_changes import Changed
 from hallmark.schemas.documents.audit_privacy import Curve, Guarantee
 from hallmark.schemas.documents.audit_questions import Learnt
 from hallmark.schemas.documents.audit_report import FIRST_FORMAT, AuditRecord, Override
@@ -344,6 +345,44 @@ def test_groups_and_pairs_where_records_mislead_are_named(
     )
     text = text_of(record, "utility", learnt=sound)
     assert "None is weaker in the synthetic rows than the noise explains." in text
+
+
+def test_what_changed_is_told_with_what_may_have_changed_unseen(
+    record: AuditRecord, changed: Changed
+) -> None:
+    text = text_of(record, "utility", changed=changed)
+    assert (
+        "Since the period 2025 (release homes-2025), these columns changed beyond the noise: SEX."
+        in text
+    )
+    assert (
+        "Nothing was seen in <MSP>. That does not mean that nothing changed: only a change of a "
+        "cell's share by 5.12 points or more of all records would have been seen" in text
+    )
+    assert "Not compared at all: AGEP; whether they changed is not known." in text
+    assert "Of <MSP>, some cells are not compared" in text
+    assert "that tables are samples is in no interval" in text
+    table = text.partition("Cells that rose or fell")[2]
+    assert "SEX a | b fell 0.5 0.4 -0.12 -0.08" in " ".join(table.split())
+    assert "where they are nominal" not in text
+    chosen = changed.tables[0].model_copy(update={"basis": "nominal"})
+    nominal = changed.model_copy(update={"tables": (chosen, *changed.tables[1:])})
+    assert "where they are nominal, only about so" in text_of(record, "utility", changed=nominal)
+    first = Changed(period="2026", confidence=0.95, why_not="there is no earlier release")
+    said = text_of(record, "utility", changed=first)
+    assert "Nothing is compared with an earlier period: there is no earlier release." in said
+    assert "Cells that rose" not in said
+    assert "What changed since" not in Page(render_audit_report(record)).text
+    for_people = render_for_people(_changed(record, "utility", changed=changed))
+    assert "these columns changed beyond the noise: SEX." in for_people
+    assert "What changed since" not in render_for_people(record)
+
+
+def test_where_nothing_was_seen_no_change_is_denied(record: AuditRecord, changed: Changed) -> None:
+    quiet = changed.model_copy(update={"tables": changed.tables[1:], "cells": ()})
+    text = text_of(record, "utility", changed=quiet)
+    assert "no change of a column was told apart from the noise" in text
+    assert "That does not mean that nothing changed" in text
 
 
 def test_a_check_that_does_not_hold_is_told_at_the_top(record: AuditRecord) -> None:

@@ -39,6 +39,10 @@ def test_a_code_becomes_what_the_rule_says(rule: Any, becomes: dict[str, str | N
 def test_a_map_is_compared_and_told_by_what_it_says() -> None:
     codes = CodeMap({"a": "x", "b": "x", "c": "z", "d": "z", "e": "y"})
     assert codes.unknown(["y"]) == ["x", "z"]
+    assert codes.unknown_old(["a", "b", "c"]) == ["d", "e"]
+    assert [codes.renamed(code) for code in "abf"] == ["x", "x", "f"]
+    assert codes.only(["e", "f"]) == CodeMap({"e": "y"})
+    assert codes.only(["f"]) is None
     assert len(codes) == 5
     assert Recode(codes=codes).words == "a public map of 5 codes to 3"
     assert Recode(first=2).words == "the first 2 characters of a code"

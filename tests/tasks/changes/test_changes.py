@@ -7,6 +7,7 @@ import pytest
 from hallmark.schemas.question import QuestionError
 from hallmark.tasks.changes.common_cells import NotComparable
 from hallmark.tasks.changes.posing import posed
+from hallmark.tasks.changes.recoding import recoding_of
 from tests import example
 from tests.tasks.changes.periods import period, spec
 
@@ -16,7 +17,7 @@ BEFORE, AFTER = period(OLD), period(NEW)
 
 def changes(question, before=BEFORE, after=AFTER, recoding=None, **options):
     asked = {"confidence": 0.95, **options}
-    return posed(question, before, after, recoding or {}).changes(**asked)
+    return posed(question, before, after, recoding_of(recoding or {})).changes(**asked)
 
 
 def change(question, *releases, **options):

@@ -1,11 +1,12 @@
 """Public maps of codes as people write them, and what is wrong with those that are refused."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hallmark.tasks.changes.common_cells import NotComparable
-from hallmark.tasks.changes.recoding import read_recoding
+from hallmark.tasks.changes.recoding import read_recoding, recoding_of
 
 
 def write(folder: Path, name: str, text: str) -> Path:
@@ -15,7 +16,7 @@ def write(folder: Path, name: str, text: str) -> Path:
 
 
 def test_yaml_and_csv_say_the_same(tmp_path: Path) -> None:
-    wanted = {"region": {"021": "02", "022": "02"}, "sex": {"1": "m"}}
+    wanted = recoding_of({"region": {"021": "02", "022": "02"}, "sex": {"1": "m"}})
     yaml = "region: {021: 02, 022: 02}\nsex:\n  1: m\n"
     assert read_recoding(write(tmp_path, "a.yaml", yaml)) == wanted
     rows = "column,old,new\nregion,021,02\nregion,022,02\nsex,1,m\n"
@@ -52,3 +53,9 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
         read_recoding(tmp_path / "none.csv")
     with pytest.raises(NotComparable, match="there is no such file"):
         read_recoding(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize("codes", [{}, {1: "m"}, {"1": 2}, "m"])
+def test_what_is_no_map_of_codes_is_refused(codes: Any) -> None:
+    with pytest.raises(NotComparable, match="the map of sex is no map of codes"):
+        recoding_of({"sex": codes})

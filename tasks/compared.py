@@ -12,10 +12,11 @@ from hallmark.mechanisms.inference.measured import MeasuredTable
 from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE, Manifest
 from hallmark.tasks.changes.changes import Changes
 from hallmark.tasks.changes.common_cells import NotComparable
+from hallmark.tasks.changes.periods import about_the_tables, recoding_between
 from hallmark.tasks.changes.posing import posed
-from hallmark.tasks.changes.recoding import Recoding, read_recoding
+from hallmark.tasks.changes.recoding import Recoding, read_recoding, recoding_of
 from hallmark.tasks.changes.shifts import Shifts, shifts
-from hallmark.tasks.questions.release import CannotAsk, OpenRelease
+from hallmark.tasks.questions.release import CannotAsk, OpenRelease, refuse_confidence
 from hallmark.tasks.verification.as_signed import as_signed
 
 
@@ -35,13 +36,16 @@ class Comparison:
 
     @classmethod
     def of(
-        cls, before: str | Path, after: str | Path, recode: str | Path | Recoding | None = None
+        cls,
+        before: str | Path,
+        after: str | Path,
+        recode: str | Path | Mapping[str, Mapping[str, str]] | None = None,
     ) -> Self:
         """The releases in two folders, the earlier one first.
 
         Args:
             recode: a public map {column: {earlier code: later code}}, or the YAML or CSV file that
-                has it.
+                has it; defaults to that of the later spec (series.recode) for its own series.
         Raises:
             CannotAsk: a folder is not a release.
             NotAsSigned: its files are not those that were signed.
@@ -50,8 +54,11 @@ class Comparison:
         opened = (OpenRelease.of(before), OpenRelease.of(after))
         manifests = tuple(as_signed(one.folder) for one in opened)
         _refuse_the_same(*opened, *manifests)
-        recoding = recode if isinstance(recode, Mapping) else {}
-        if isinstance(recode, str | Path):
+        if recode is None:
+            recoding = recoding_between(*(one.spec for one in opened))
+        elif isinstance(recode, Mapping):
+            recoding = recoding_of(recode)
+        else:
             recoding = read_recoding(Path(recode))
         for name in recoding:
             for one, which in zip(opened, ("earlier", "later"), strict=True):
@@ -108,7 +115,7 @@ class Comparison:
         Args:
             simultaneous: widen the intervals so that those of all questions hold at once.
         """
-        _refuse_confidence(confidence)
+        refuse_confidence(confidence)
         before, after = (one.asking(given_rules=given_rules) for one in (self.before, self.after))
         every = [posed(question, before, after, self.recoding) for question in questions]
         together = sum(one.groups for one in every) if simultaneous else None
@@ -124,7 +131,7 @@ class Comparison:
             within: the change of a share that should not stay hidden.
             pairs: look at the measured tables of two columns, too.
         """
-        _refuse_confidence(confidence)
+        refuse_confidence(confidence)
         if not 0 < within < 1:
             raise CannotAsk(f"within {within}: give a share between 0 and 1, such as 0.01")
         found = shifts(
@@ -136,11 +143,6 @@ class Comparison:
             pairs=pairs,
         )
         return replace(found, notes=(*found.notes, *self.told))
-
-
-def _refuse_confidence(confidence: float) -> None:
-    if not 0 < confidence < 1:
-        raise CannotAsk(f"confidence {confidence}: give a number between 0 and 1, such as 0.95")
 
 
 def _refuse_the_same(
@@ -173,10 +175,7 @@ def _about(
     before: OpenRelease, after: OpenRelease, one: Manifest, other: Manifest
 ) -> Iterator[str]:
     """What a reader must know of two releases, whatever is asked of them."""
-    yield (
-        "intervals are about the two private tables as they were counted; that tables are samples, "
-        "or hold some of the same persons, is in none of them"
-    )
+    yield from about_the_tables(before.spec, after.spec)
     names = {one.release_id: "earlier", other.release_id: "later"}
     for release, replaced in ((before, other), (after, one)):
         if (release.spec.about.supersedes or "").strip() == replaced.release_id:
@@ -189,9 +188,3 @@ def _about(
             yield f"the {names[manifest.release_id]} one is a rehearsal, of no private table"
     if one.created > other.created:
         yield (f"{one.release_id}, given as the earlier one, was released after {other.release_id}")
-    counted = [of.spec.privacy.max_records for of in (before, after)]
-    if counted[0] != counted[1]:
-        yield (
-            f"of a person, at most {counted[0]} records count in the earlier table and "
-            f"{counted[1]} in the later one, which alone may change every answer"
-        )
