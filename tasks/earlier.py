@@ -195,7 +195,7 @@ def _refuse_misfit(spec: ReleaseSpec, found: Sequence[_Found], every: Sequence[P
     """
     if spec.series is None or not spec.series.recode:
         return
-    earlier = {folder.name: load_spec(folder / SPEC_FILE) for folder in every}
+    earlier = {folder.name: load_spec(folder / SPEC_FILE, is_published=True) for folder in every}
     why = misfit(spec, earlier, {one.folder.name for one in found})
     if why is not None:
         raise EarlierRefused(f"{why}. No budget is lost: run again with --resume")
@@ -225,7 +225,8 @@ def measured_in(folder: Path, number: int, spec: ReleaseSpec) -> Measured:
     Raises:
         MeasurementsUnreadable: the measurements are not in this version's format.
     """
-    codec, before = TableCodec.of(spec.columns), load_spec(folder / SPEC_FILE)
+    codec = TableCodec.of(spec.columns)
+    before = load_spec(folder / SPEC_FILE, is_published=True)
     gone = tuple(name for name in before.columns if name not in codec.names)
     names = (*codec.names, *gone)
     file = read_measurements(folder / MEASUREMENTS_FILE, names)

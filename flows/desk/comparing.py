@@ -94,7 +94,7 @@ def _before(one: ReleaseState, names: Sequence[str]) -> str | None:
     """The release about the last earlier period of the same series, the last revision of it; None
     if there is none among those of these names."""
     assert one.folder is not None, "it is published"
-    series = load_spec(one.folder / SPEC_FILE).series
+    series = load_spec(one.folder / SPEC_FILE, is_published=True).series
     if series is None:
         return None
     form = siblings(one.release, series.period)

@@ -270,7 +270,11 @@ def _carried_forward(run: Executed, told: Mapping[str, Any]) -> Step:
         step="noisy tables of earlier periods carried forward as random walks, and counted besides "
         f"those of this release: {', '.join(one.release for one in releases) or 'there were none'}"
         + (f"; codes of {', '.join(recoded)} by the spec's public map" if recoded else "")
-        + (f"; not those of {', '.join(unlike)}, which had other codes or were not there" if unlike else ""),
+        + (
+            f"; not those of {', '.join(unlike)}, which had other codes or were not there"
+            if unlike
+            else ""
+        ),
         effect=(f"variance of the noise left: {', '.join(left)}" if told["noise"] else "")
         + (f"; unlike what they made probable: {broken}" if broken else ""),
     )
