@@ -21,6 +21,9 @@ from hallmark.schemas.templates import Embargo
 Period = Literal["day", "week", "month", "quarter", "year"]
 
 
+PlanApproved = Literal["each", "once"]
+
+
 class PeriodBudget(Section):
     """The most that the releases of one period may reserve together."""
 
@@ -48,7 +51,7 @@ class Scheduled(Section):
     """the most that the releases of one period may reserve: {epsilon: ..., delta: ...}"""
     embargo: Embargo | None = None
     """when a period's release may be published; defaults to at once"""
-    plan_approved: Literal["each", "once"] = "each"
+    plan_approved: PlanApproved = "each"
     """whether the plan of each period is approved, or once the plan of the series: the template
     with the share of each period, at the gate of the first period that is run"""
 

@@ -16,7 +16,7 @@ from hallmark.flows.desk.recurrence import as_cron, as_day, in_words
 from hallmark.flows.desk.schedules import ScheduleText, document, is_schedule, written
 from hallmark.flows.desk.visitor import logged_in
 from hallmark.mechanisms.privacy.ledger.terms import shown
-from hallmark.schemas.calendar import Period
+from hallmark.schemas.calendar import Period, PlanApproved
 from hallmark.schemas.loading import SpecError, load_calendar
 from hallmark.schemas.yaml_document import read_document
 from hallmark.tasks import governance
@@ -124,6 +124,7 @@ def propose_entry(
     timezone: Annotated[str, Form(max_length=100)] = "UTC",
     embargo_days: Annotated[str, Form(max_length=10)] = "",
     embargo_at: Annotated[str, Form(max_length=5)] = "00:00",
+    plan_approved: Annotated[PlanApproved, Form()] = "each",
 ) -> Response:
     """Propose that the releases of a template recur, or do so otherwise."""
     if spec not in templates():
@@ -138,6 +139,8 @@ def propose_entry(
     }
     if embargo_days.strip():
         entry["embargo"] = {"days": embargo_days.strip(), "at": embargo_at}
+    if plan_approved != "each":
+        entry["plan_approved"] = plan_approved
     text = (specs_folder() / f"{spec}.yaml").read_text(encoding="utf-8")
     propose(request, ScheduleText(spec), written(entry, text), reason)
     return RedirectResponse("/calendar", 303)
@@ -164,6 +167,7 @@ def propose_removal(request: Request, entry: str, reason: Reason) -> Response:
 _NEW = {
     "period": "month", "lag": "1", "day": "3", "at": "02:00", "cron": "", "timezone": "UTC",
     "epsilon": "", "delta": "1e-6", "embargo_days": "", "embargo_at": "09:00",
+    "plan_approved": "each",
 }  # fmt: skip
 """What the form proposes of an entry that there is not yet."""
 
@@ -188,6 +192,7 @@ def _shown(entry: str) -> dict[str, str]:
         "timezone": found.timezone,
         **read_document(calendar).content["releases"][entry]["budget"],  # as it was written
         **embargo,
+        "plan_approved": found.plan_approved,
     }
 
 

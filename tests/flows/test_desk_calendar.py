@@ -192,8 +192,11 @@ def test_the_form_shows_an_entry_as_it_is(client: TestClient, gina: TestClient, 
     page = client.get("/calendar?entry=visits").text
     for shown in ('value="5"', 'value="06:30"', 'value="1/2"', 'value="1e-5"', 'value="4"'):
         assert shown in page
-    assert say(client, cron="0 2 1-7 * 1") == (303, "")
+    assert '<option value="each" selected>' in page
+    assert say(client, cron="0 2 1-7 * 1", plan_approved="once") == (303, "")
     assert decide(gina) == (303, "")
+    assert load_calendar(taken[0]).releases["visits"].plan_approved == "once"
+    assert '<option value="once" selected>' in client.get("/calendar?entry=visits").text
     assert 'value="0 2 1-7 * 1"' in client.get("/calendar?entry=visits").text
     assert client.get("/calendar?entry=others").status_code == 404
 
