@@ -13,15 +13,11 @@ series is kept beside the spec of the period, where a run that goes on finds it.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from hallmark.mechanisms.privacy.costs import cost
 from hallmark.mechanisms.privacy.ledger.book import STATEMENTS
@@ -34,11 +30,10 @@ from hallmark.schemas.documents.series_plan import SERIES_PLAN, SeriesPlan
 from hallmark.schemas.exact import decimal
 from hallmark.schemas.given_files import MOST_DOCUMENT, bytes_of
 from hallmark.schemas.profile import Profile
-from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.schemas.series import revision_of, siblings
 from hallmark.schemas.templates import first_run
-from hallmark.schemas.visible import visible
 from hallmark.tasks.gates.approvals import profile_fault
+from hallmark.tasks.gates.covered import LONG_AGO, misfits
 from hallmark.tasks.gates.gate_history import History, approved_once, changed, missing
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.operator import operator
@@ -46,10 +41,6 @@ from hallmark.tasks.installation.workspace import Workspace, whole
 from hallmark.tasks.job import Job
 from hallmark.tasks.planning.instances import Instance
 from hallmark.tasks.planning.prepared import Prepared
-
-_LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
-_MOST_KEYS = 5  # that are told to differ
-_MOST_CHARACTERS = 60  # of a value that differs
 
 
 class NoSeriesPlan(SafeError):
@@ -122,7 +113,7 @@ def series_plan(due: Instance, book: Ledger) -> SeriesPlan:
         public=public,
     )
     text = prepared.spec_file.decode()
-    if made.filled_in(spec.series.period, first_run(text) or _LONG_AGO) != text:
+    if made.filled_in(spec.series.period, first_run(text) or LONG_AGO) != text:
         raise NoSeriesPlan(
             f"{entry.spec}: is to be approved once (plan_approved), but names a file of categories "
             "by its {period}, so that nobody could know what is approved; name one file for all "
@@ -206,41 +197,6 @@ def _reasons(
     )
 
 
-def misfits(plan: SeriesPlan, text: str, spec: ReleaseSpec, *, rho: Fraction) -> Iterator[str]:
-    """Why a period's spec is not one that the plan of a series covers; nothing if it is.
-
-    Args:
-        text: of the spec, as it is published.
-        spec: the same, as it was read.
-        rho: the most that its draws cost, in zCDP.
-    """
-    if spec.series is None:
-        yield "the spec is about no period of a series"
-        return
-    period = spec.series.period
-    if spec.population.account != plan.account:
-        yield f"it is paid by account {spec.population.account}, and approved was {plan.account}"
-    share = plan.shares.get(period)
-    if share is None:
-        yield f"period {period} has no share in the plan that was approved"
-    elif rho > share:
-        yield (
-            f"it costs rho {float(rho):.4g}, and the share of {period} that was approved is "
-            f"{float(share):.4g}"
-        )
-    first = first_run(text)
-    if plan.embargo_days is not None and first is None:
-        yield "it has no embargo that is counted from its first run, as was approved"
-    expected = plan.filled_in(period, first or _LONG_AGO)
-    if text != expected:
-        keys = list(_differing(_content(expected), _content(text)))
-        told = ", ".join(keys[:_MOST_KEYS]) or "comments or layout"
-        more = f" and {len(keys) - _MOST_KEYS} more" if len(keys) > _MOST_KEYS else ""
-        yield (
-            f"its spec is not the template that was approved, filled in with {period}: {told}{more}"
-        )
-
-
 def _rho(prepared: Prepared) -> Fraction:
     return cost(prepared.plan.events).rho
 
@@ -260,8 +216,8 @@ def _changes(old: SeriesPlan | None, new: SeriesPlan | None, period: str) -> Ite
             break
     if old.public != new.public:
         yield f"public files have changed: {', '.join(changed(old.public, new.public))}"
-    if old.template != new.template and old.filled_in(period, _LONG_AGO) == new.filled_in(
-        period, _LONG_AGO
+    if old.template != new.template and old.filled_in(period, LONG_AGO) == new.filled_in(
+        period, LONG_AGO
     ):
         yield f"the template is another one, which differs in other periods than {period}"
 
@@ -324,39 +280,5 @@ def _carried(history: History) -> SeriesApproval:
     return SeriesApproval(release=history.release, said=tuple(links))
 
 
-def who_approved(carried: SeriesApproval) -> str:
-    """The people who approved the plan of a series, in words."""
-    people: Sequence[SignedDecision] = approved_once(carried)
-    return ", ".join(
-        f"{one.decision.person} ({one.decision.role}, {one.decision.decided:%Y-%m-%d})"
-        for one in people
-    )
-
-
 def _kept(prepared: Prepared) -> Path:
     return prepared.path.with_suffix(".series.json")
-
-
-def _content(text: str) -> Any:
-    try:
-        return YAML(typ="safe", pure=True).load(text)
-    except (YAMLError, ValueError):
-        return text
-
-
-def _differing(old: Any, new: Any, place: str = "") -> Iterator[str]:
-    """Places at which two contents differ, with what stands there."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in dict.fromkeys([*old, *new]):
-            yield from _differing(
-                old.get(key), new.get(key), f"{place}.{key}" if place else f"{key}"
-            )
-    elif old != new:
-        yield f"{place or 'the whole spec'} ({_short(new)}, approved was {_short(old)})"
-
-
-def _short(value: Any) -> str:
-    if value is None:
-        return "nothing"
-    text = visible(str(value))
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"

@@ -9,7 +9,7 @@ from hallmark.mechanisms.privacy.events import events_from_json
 from hallmark.schemas.documents.decisions import ApprovalsFile, Opening
 from hallmark.schemas.documents.manifest import SERIES_PLAN_FILE, SPEC_FILE
 from hallmark.schemas.documents.series_plan import SERIES_PLAN, SeriesPlan
-from hallmark.tasks.gates.series_approval import misfits, who_approved
+from hallmark.tasks.gates.covered import misfits, who_approved
 from hallmark.tasks.verification.approvals import read_approvals
 from hallmark.tasks.verification.documents import Check, Documents, Unsound, plain_bytes, sound
 

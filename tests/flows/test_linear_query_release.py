@@ -234,18 +234,18 @@ MATRIX = {"queries": [{"matrix": {"columns": ["region"], "file": "queries.csv"}}
             r"holds for no record, whatever",
         ),
         # a number of rounds that makes no sense
-        ("dpfw", {"rounds": 0}, "", r"mechanism\.rounds: 0; give a whole number of at least 1"),
+        ("dpfw", {"rounds": 0}, "", r"mechanism\.rounds: is 0; give a whole number of at least 1"),
         (
             "dpfw",
             {"rounds": 10**9},
             "",
             r"mechanism\.rounds: 1,000,000,000; give at most 4,000, since every further round",
         ),
-        ("dpfw", {"alpha": 0}, "", r"mechanism\.alpha: 0; give a positive number"),
+        ("dpfw", {"alpha": 0}, "", r"mechanism\.alpha: is 0; give a positive number"),
         ("dpam", {"iterations": 10**9}, "", r"mechanism\.iterations: 1,000,000,000; give at most"),
-        ("mwem-queries", {"rounds": 2.5}, "", r"mechanism\.rounds: 2\.5; give a whole number"),
+        ("mwem-queries", {"rounds": 2.5}, "", r"mechanism\.rounds: is 2\.5; give a whole number"),
         ("dual-query", {"rounds": 1}, "", r"mechanism\.rounds: 1, but round 1 looks at no data"),
-        ("dqrs", {"samples": 0}, "", r"mechanism\.samples: 0"),
+        ("dqrs", {"samples": 0}, "", r"mechanism\.samples: is 0"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_its_key(
