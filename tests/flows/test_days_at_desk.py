@@ -17,16 +17,19 @@ from tests.tasks.statements import ABOUT
 pytestmark = pytest.mark.service
 
 SEEN = {
-    Role.VIEWER: ["Releases", "Calendar", "Keys", "Docs"],
-    Role.MONITOR: ["Releases", "Calendar", "Accounts", "Keys", "Docs"],
-    Role.STEWARD: ["Releases", "Specs", "Calendar", "Accounts", "Keys", "Docs"],
-    Role.OPERATOR: ["Releases", "Specs", "Calendar", "Accounts", "Keys", "Docs", "Engine"],
-    Role.REVIEWER: ["Releases", "Calendar", "Accounts", "Keys", "Docs"],
-    Role.AUDITOR: ["Releases", "Calendar", "Accounts", "Keys", "Log", "Docs"],
-    Role.GOVERNOR: ["Releases", "Calendar", "Keys", "Agency", "Log", "Docs"],
+    Role.VIEWER: ["Releases", "Calendar", "Compare", "Keys", "Docs"],
+    Role.MONITOR: ["Releases", "Calendar", "Compare", "Accounts", "Keys", "Docs"],
+    Role.STEWARD: ["Releases", "Specs", "Calendar", "Compare", "Accounts", "Keys", "Docs"],
+    Role.OPERATOR: [
+        "Releases", "Specs", "Calendar", "Compare", "Accounts", "Keys", "Docs", "Engine",
+    ],
+    Role.REVIEWER: ["Releases", "Calendar", "Compare", "Accounts", "Keys", "Docs"],
+    Role.AUDITOR: ["Releases", "Calendar", "Compare", "Accounts", "Keys", "Log", "Docs"],
+    Role.GOVERNOR: ["Releases", "Calendar", "Compare", "Keys", "Agency", "Log", "Docs"],
     # Whom `make up` invites is also steward and operator, so that one person can begin alone.
     Role.ADMINISTRATOR: [
-        "Releases", "Specs", "Calendar", "Accounts", "Keys", "People", "Log", "Docs", "Engine",
+        "Releases", "Specs", "Calendar", "Compare", "Accounts", "Keys", "People", "Log", "Docs",
+        "Engine",
     ],
 }  # fmt: skip
 
