@@ -31,6 +31,7 @@ from hallmark.tasks.record.spending import split
 from hallmark.tasks.reserve import RELEASE_FLOW
 
 _RHO_DIGITS = 12  # rounded up; the exact sum of different noises may have hundreds
+_RHO_DIGITS = 12  # of what a period has taken, rounded up
 _EPSILON_DIGITS = 4  # of what an account comes to, rounded up
 _GROUPS = (1, 2, 4, 8)  # units together
 
@@ -189,7 +190,10 @@ def _series(state: AccountState, about: str | None) -> SeriesCharges | None:
         period=about,
         most=state.presence.most,
         pattern=state.presence.pattern,
-        taken={name: rho for name, rho in state.by_period.items() if rho},
+        # Rounded up: a composition of many draws is a ratio of hundreds of digits.
+        taken={
+            name: decimal_above(rho, _RHO_DIGITS) for name, rho in state.by_period.items() if rho
+        },
     )
 
 

@@ -104,7 +104,7 @@ def test_every_path_that_a_flow_is_given_is_asked_where_it_leads(
     }
     others: dict[Flow[..., Any], dict[str, Any]] = {
         release_form: {"form": form_of(load_spec(Path(spec)))},
-        calendar_release: {"entry": "monthly", "period": None},
+        calendar_release: {"entry": "monthly", "period": None, "revision": None},
     }
     for flow, named in paths.items():
         more = others.get(flow, {})
