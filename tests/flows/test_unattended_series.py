@@ -175,7 +175,8 @@ def test_three_months_run_with_a_late_file_killed_processes_and_a_revision(serie
 
     # Everything verifies; each call was charged once, and counts in its period.
     releases = ["people-2026-01", "people-2026-01-r1", "people-2026-02", "people-2026-03"]
-    assert sorted(one.name for one in agency.out.iterdir()) == releases
+    notices = [f"people-2026-01.superseded.{form}" for form in ("json", "md")]
+    assert sorted(one.name for one in agency.out.iterdir()) == sorted(releases + notices)
     for release in releases:
         verified = agency.hallmark("verify", agency.out / release)
         assert verified.returncode == 0, verified.stdout
