@@ -13,6 +13,7 @@ from hallmark.schemas.spec_sections import Constraint, MechanismChoice, Output
 from hallmark.schemas.table_sections import DataSource
 
 _PANEL = ("series", "panel")
+_OF_HISTORIES = ("person", "period")  # columns that `tasks.panels` adds
 
 
 def panel_problems(
@@ -36,6 +37,12 @@ def panel_problems(
     if panel is None:
         return
     yield from _column_problems(panel, columns, names)
+    for name in _OF_HISTORIES:
+        if name in names:
+            yield Problem(
+                ("columns", name),
+                "has a name that histories of a panel have for their own; give it another",
+            )
     for name, lag in series.lagged.items():
         if name in columns and lag.of in columns:
             yield from _lagged_problems(lag, columns[name], columns[lag.of], data)

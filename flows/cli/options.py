@@ -37,6 +37,10 @@ OutOption = Annotated[
         "releases.",
     ),
 ]
+CsvFileOption = Annotated[
+    Path,
+    typer.Option("--out", "-o", help="The CSV file to write; one that is there is replaced."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 CsvOption = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 ConfidenceOption = Annotated[

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from hallmark.flows.cli.options import CsvFileOption
 from hallmark.flows.screen import say
 
 
@@ -49,10 +50,7 @@ def panel(
             file_okay=False,
         ),
     ],
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="The CSV file to write; one that is there is replaced."),
-    ],
+    out: CsvFileOption,
 ) -> None:
     """Put the records of a panel's releases together, a person's one after the other.
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hallmark.flows.cli.options import ConfidenceOption
+from hallmark.flows.cli.options import ConfidenceOption, CsvFileOption
 from hallmark.flows.screen import say
 
 
@@ -19,10 +19,7 @@ def smooth(
             file_okay=False,
         ),
     ],
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="The CSV file to write; one that is there is replaced."),
-    ],
+    out: CsvFileOption,
     confidence: ConfidenceOption = 0.95,
 ) -> None:
     """Estimate the tables of all periods of a series again, each from the releases of all.

@@ -139,6 +139,13 @@ def test_a_panel_suits_its_spec(changes: dict[str, Any], says: str, tmp_path: Pa
     assert says in refused(tmp_path, **changes)
 
 
+def test_a_panel_has_no_column_that_histories_add(tmp_path: Path) -> None:
+    columns = example.spec(Path("table.csv"))["columns"]
+    columns["period"] = columns["region"]
+    said = refused(tmp_path, columns=columns)
+    assert "columns.period: has a name that histories of a panel have for their own" in said
+
+
 def test_a_column_about_the_period_before_is_that_column(tmp_path: Path) -> None:
     own = example.spec(Path("table.csv"))["columns"]
     for column, says in (
