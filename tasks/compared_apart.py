@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hallmark.tasks.installation.errors import SafeError
-from hallmark.tasks.sources.apart import answer, asked_apart
+from hallmark.tasks.sources.apart import asked_apart
 
 
 class NotCompared(SafeError):
@@ -26,7 +26,8 @@ def compared_apart(
             it takes too much memory or time. Folders are named without the folder that they are in.
     """
     found: dict[str, Any] | None = asked_apart(
-        compared_apart.__module__,
+        _compare,
+        "hallmark.tasks.compared",
         {
             "before": str(before.absolute()),
             "after": str(after.absolute()),
@@ -62,7 +63,3 @@ def _compare(asked: Mapping[str, Any]) -> Any:
         for folder in folders:
             said = said.replace(str(folder), folder.name)
         return {"refusal": said}
-
-
-if __name__ == "__main__":
-    answer(_compare)

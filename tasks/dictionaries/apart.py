@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hallmark.schemas.given_dictionary import DictionaryError, GivenColumn, GivenDictionary
-from hallmark.tasks.sources.apart import answer, asked_apart
+from hallmark.tasks.sources.apart import asked_apart
 
 
 def read_apart(file: Path) -> GivenDictionary:
@@ -16,7 +16,7 @@ def read_apart(file: Path) -> GivenDictionary:
         DictionaryError: it is none, or too large, or broke its reader; the message names the file
             without its folder.
     """
-    found = asked_apart(read_apart.__module__, {"path": str(file.absolute())})
+    found = asked_apart(_read, __package__, {"path": str(file.absolute())})
     if found is None:
         raise DictionaryError(
             f"{file.name}: took too much memory or time, or is so damaged that its reader broke; "
@@ -36,7 +36,3 @@ def _read(asked: Mapping[str, Any]) -> Any:
         return asdict(read_dictionary(path))
     except DictionaryError as error:
         return {"refusal": str(error).replace(str(path), path.name)}
-
-
-if __name__ == "__main__":
-    answer(_read)

@@ -1,59 +1,103 @@
 """Read a file that somebody uploaded in a process of its own.
 
 The file may be hostile, and what it holds is private. So the process may use little memory and
-time, writes no file, knows no setting and no secret of the installation, and answers by one line: a
-reader that breaks, breaks there, and what it says of it is not kept.
+time, writes no file, knows no setting and no secret of the installation, and answers once: a reader
+that breaks, breaks there, and what it says of it is not kept.
+
+Loading the readers takes longer than most files. So each question is answered by a fork of a
+process that has loaded them and has seen no file (`apart_host`); two such wait for the next one.
 """
 
+import atexit
 import json
-import resource
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from multiprocessing import Pipe
 from threading import BoundedSemaphore
 from typing import Any
 
 MEMORY, SECONDS = 6 * 2**30, 40
-"""What the process may use: bytes of address space, and seconds of a processor."""
+"""What a process may use: bytes of address space, and seconds of a processor."""
+PATIENCE = 2 * SECONDS
+"""Seconds after which it is stopped."""
 _AT_ONCE = BoundedSemaphore(2)
 
 
-def asked_apart(module: str, asked: Mapping[str, Any]) -> Any:
-    """What a module answers, run in a process of its own; None if it took too much memory or time,
-    or broke.
+def asked_apart(
+    respond: Callable[[Mapping[str, Any]], Any], readers: str, asked: Mapping[str, Any]
+) -> Any:
+    """What a function answers, run in a process of its own; None if it took too much memory or
+    time, or broke.
 
     Args:
-        module: which calls `answer` where it is run.
-        asked: plain JSON values.
+        respond: a function of a module, from and to plain JSON values.
+        readers: the module that it reads with, loaded before the limits are set.
     """
+    question = {"module": respond.__module__, "function": respond.__name__, "readers": readers}
     with _AT_ONCE:
-        try:
-            done = subprocess.run(
-                [sys.executable, "-I", "-m", module],
-                input=json.dumps(asked).encode(),
-                stdout=subprocess.PIPE,
+        host = _waiting()
+        said = host.told(json.dumps(question | {"asked": asked}).encode())
+        if said is None:
+            host.end()
+            return None
+        _idle.append(host)
+    return json.loads(said) if said else None
+
+
+class _Host:
+    """A process that has its forks answer, one question after the other."""
+
+    def __init__(self) -> None:
+        self.connection, theirs = Pipe()
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-I", "-m", f"{__package__}.apart_host", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,  # it may quote the file
-                timeout=2 * SECONDS,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
                 env={"OMP_NUM_THREADS": "1"},
                 cwd="/",
-                check=False,
             )
-        except subprocess.TimeoutExpired:
-            return None
-    return json.loads(done.stdout) if done.returncode == 0 and done.stdout else None
+
+    def told(self, question: bytes) -> bytes | None:
+        """The answer, empty if the fork broke; None if this process did."""
+        try:
+            self.connection.send_bytes(question)
+            if self.connection.poll(PATIENCE + 10):
+                return self.connection.recv_bytes()
+        except (EOFError, OSError):
+            pass
+        return None
+
+    def end(self) -> None:
+        """Stop it, and its fork."""
+        self.connection.close()
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
 
 
-def answer(respond: Callable[[Mapping[str, Any]], Any]) -> None:
-    """Answer what this process was asked, under its limits.
+_idle: list[_Host] = []
+# They belong to the process that started them.
+os.register_at_fork(after_in_child=_idle.clear)
 
-    Args:
-        respond: imports what reads, so that it is loaded under the limits, too.
-    """
-    for what, most in (
-        (resource.RLIMIT_AS, MEMORY),
-        (resource.RLIMIT_CPU, SECONDS),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        resource.setrlimit(what, (most, most))
-    sys.stdout.write(json.dumps(respond(json.loads(sys.stdin.buffer.read()))))
+
+def _waiting() -> _Host:
+    while _idle:
+        host = _idle.pop()
+        if host.process.poll() is None:
+            return host
+        host.end()
+    return _Host()
+
+
+@atexit.register
+def _end_all() -> None:
+    while _idle:
+        _idle.pop().end()

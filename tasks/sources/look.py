@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hallmark.tasks.installation.errors import PrivateFact
-from hallmark.tasks.sources.apart import answer, asked_apart
+from hallmark.tasks.sources.apart import asked_apart
 
 if TYPE_CHECKING:
     from hallmark.tasks.sources.beginning import Look
@@ -26,7 +26,7 @@ def look(file: Path, form: Mapping[str, Any] | None = None) -> "Look":
     """
     from hallmark.tasks.sources.beginning import Look
 
-    found = asked_apart(look.__module__, {"path": str(file.absolute()), "form": form})
+    found = asked_apart(_seen, Look.__module__, {"path": str(file.absolute()), "form": form})
     if found is None:
         raise LookRefused(
             f"{file.name} cannot be looked at: it took too much memory or time, or is so damaged "
@@ -39,7 +39,3 @@ def _seen(asked: Mapping[str, Any]) -> Any:
     from hallmark.tasks.sources.beginning import beginning
 
     return asdict(beginning(asked["path"], asked["form"]))
-
-
-if __name__ == "__main__":
-    answer(_seen)

@@ -31,5 +31,6 @@ def test_a_refusal_names_the_file_without_its_folder(tmp_path: Path) -> None:
 
 def test_what_breaks_the_reader_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart.sys, "executable", "/bin/false")
+    monkeypatch.setattr(apart, "_idle", [])
     with pytest.raises(DictionaryError, match=r"^study\.xml: took too much memory or time"):
         read_apart(codebook(tmp_path))

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from unicodedata import normalize
 
@@ -140,14 +141,18 @@ def test_a_hostile_file_is_refused_in_words_that_quote_nothing(hostile, tmp_path
     assert SECRET not in seen.refusal
 
 
-def test_an_evil_header_of_spss_breaks_no_more_than_the_process_that_reads_it(tmp_path: Path):
-    file = tmp_path / "t.sav"
+def evil_header(folder: Path) -> Path:
+    file = folder / "evil.sav"
     pyreadstat.write_sav(pd.DataFrame({"a": [SECRET]}), str(file))
     content = bytearray(file.read_bytes())
     content[68:84] = b"\xff\xff\xff\x7f" * 4  # cases, and bytes of one
     file.write_bytes(content)
+    return file
+
+
+def test_an_evil_header_of_spss_breaks_no_more_than_the_process_that_reads_it(tmp_path: Path):
     try:
-        told = look(file).refusal
+        told = look(evil_header(tmp_path)).refusal
     except LookRefused as error:
         told = str(error)
     assert SECRET not in told
@@ -163,39 +168,94 @@ def test_the_process_knows_no_setting_and_may_write_no_file(
         f"#!{sys.executable}\nimport json, os, sys\n"
         "told = [sys.argv[1:], dict(os.environ), os.getcwd()]\n"
         f"open({str(told)!r}, 'w').write(json.dumps(told))\n"
-        "print(sys.stdin.read(), file=sys.stderr)\nsys.exit(1)\n"
+        "sys.exit(1)\n"
     )
     program.chmod(0o700)
     monkeypatch.setenv("HALLMARK_SOURCE_PASSWORD", SECRET)
     monkeypatch.setattr(module.sys, "executable", str(program))
+    monkeypatch.setattr(module, "_idle", [])
     with pytest.raises(LookRefused, match="or is so damaged that its reader broke"):
         look(tmp_path / "t.csv")
     arguments, environment, folder = json.loads(told.read_text())
-    assert arguments == ["-I", "-m", "hallmark.tasks.sources.look"]
+    assert arguments[:-1] == ["-I", "-m", "hallmark.tasks.sources.apart_host"]
     assert "HALLMARK_SOURCE_PASSWORD" not in environment
     assert folder == "/"
 
 
+PROBE = """
+import json, resource, signal, sys
+from multiprocessing import Pipe
+from hallmark.tasks.sources import apart_host, beginning
+
+def seen(*_):
+    try:
+        open(sys.argv[1], 'wb', 0).write(b'x')
+        wrote = True
+    except OSError:
+        wrote = False
+    both = resource.RLIMIT_AS, resource.RLIMIT_CPU
+    limits = [resource.getrlimit(one)[0] for one in both]
+    try:
+        there.send_bytes(b'to whoever asks next')
+        answered = True
+    except OSError:
+        answered = False
+    return beginning.Look({'limits': limits, 'wrote': wrote, 'answered': answered})
+
+beginning.beginning = seen
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+here, there = Pipe()
+here.send_bytes(sys.stdin.buffer.read())
+here.send_bytes(b'}')
+try:
+    apart_host.serve(there)
+except json.JSONDecodeError:  # the second question
+    print(here.recv_bytes().decode())
+"""
+
+
 def test_the_limits_of_the_process_hold(tmp_path: Path):
-    probe = (
-        "import resource, io, sys\n"
-        "from hallmark.tasks.sources import look, beginning\n"
-        "def seen(*_):\n"
-        "    try:\n"
-        f"        open({str(tmp_path / 'written')!r}, 'wb', 0).write(b'x'); wrote = True\n"
-        "    except OSError:\n"
-        "        wrote = False\n"
-        "    both = resource.RLIMIT_AS, resource.RLIMIT_CPU\n"
-        "    limits = [resource.getrlimit(one)[0] for one in both]\n"
-        "    return beginning.Look({'limits': limits, 'wrote': wrote})\n"
-        "beginning.beginning = seen\n"
-        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "look.answer(look._seen)\n"
-    )
+    question = {
+        "module": "hallmark.tasks.sources.look", "function": "_seen",
+        "readers": "hallmark.tasks.sources.beginning", "asked": {"path": "t.csv", "form": None},
+    }  # fmt: skip
     done = subprocess.run(
-        [sys.executable, "-c", probe], input=json.dumps({"path": "t.csv", "form": None}),
+        [sys.executable, "-c", PROBE, str(tmp_path / "written")], input=json.dumps(question),
         capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     form = json.loads(done.stdout)["form"]
-    assert form == {"limits": [module.MEMORY, module.SECONDS], "wrote": False}
+    limits = [module.MEMORY, module.SECONDS]
+    assert form == {"limits": limits, "wrote": False, "answered": False}
+
+
+def test_one_process_answers_many_questions_each_by_a_fork_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    idle: list[module._Host] = []
+    monkeypatch.setattr(module, "_idle", idle)
+    evil = evil_header(tmp_path)
+    good = as_files(tmp_path)["csv"]
+    first = look(good)
+    (host,) = idle
+    try:
+        with suppress(LookRefused):
+            look(evil)
+        assert look(good) == first
+        assert idle == [host]
+        host.process.kill()
+        host.process.wait()
+        assert look(good) == first
+        assert idle != [host]
+    finally:
+        for one in (host, *idle):
+            one.end()
+
+
+def test_a_reader_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Where neither the limit of its processor time nor the fork's own alarm does it."""
+    monkeypatch.setattr(module, "_idle", [])
+    monkeypatch.setattr(module, "PATIENCE", -10)
+    with pytest.raises(LookRefused, match="took too much memory or time"):
+        look(as_files(tmp_path)["csv"])
+    assert module._idle == []
