@@ -100,6 +100,7 @@ def open_to_others(folder: Path) -> list[Path]:
     return [path for path in (folder, *folder.rglob("*")) if path.lstat().st_mode & 0o077]
 
 
+@pytest.mark.service
 def test_a_release_leaves_no_private_value_outside_the_restricted_files(tmp_path: Path) -> None:
     began = time.time()
     sections = example.only(tmp_path, "income", "region")

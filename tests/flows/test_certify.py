@@ -266,6 +266,7 @@ def test_a_copy_of_the_private_table_is_refused_before_it_is_asked_anything(
     assert ledger.reservation("another-certificate") is None
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_before_it_is_certified_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -262,6 +262,7 @@ def test_a_revision_is_begun_once_and_only_of_what_is_published(
     assert record["post_processing"]["earlier"] == []  # whose last revision is withdrawn
 
 
+@pytest.mark.slow
 def test_a_revision_has_an_embargo_of_its_own_and_supersedes_when_that_ends(
     hallmark: Hallmark, home: Path, tmp_path: Path
 ):

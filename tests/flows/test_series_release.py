@@ -123,6 +123,7 @@ def smoothed_by_everybody(place: Path) -> None:
         smooth(folders, confidence=1.5)
 
 
+@pytest.mark.slow
 def test_pairs_of_a_column_in_detail_are_smoothed_in_its_cells(tmp_path: Path) -> None:
     account(Presence(length="year", most=1))
     sections = example.some_columns("age", "region")
@@ -138,6 +139,7 @@ def test_pairs_of_a_column_in_detail_are_smoothed_in_its_cells(tmp_path: Path) -
     assert found[found["columns"] == "age"]["cell"].nunique() > 10
 
 
+@pytest.mark.slow
 def test_a_revision_takes_the_place_of_what_it_revises(tmp_path: Path) -> None:
     account(Presence(length="year", most=1))
     release(about(tmp_path, "2024"))
@@ -302,6 +304,7 @@ def test_a_public_map_makes_the_codes_of_earlier_periods_those_of_this_one(
         package.compare(*folders[1:], recode={}).query('share of region = "02"')
 
 
+@pytest.mark.slow
 def test_a_column_that_is_gone_hinders_nothing(tmp_path: Path) -> None:
     account(Presence(length="year", most=1))
     release(about(tmp_path, "2025"))
