@@ -122,7 +122,7 @@ def _guess(path: str, sheets: Sequence[str]) -> tuple[dict[str, Any], bool]:
         encoding = guessed_encoding(start)
         text = start.decode(encoding, errors="replace").removeprefix("\ufeff")
         delimiter = guessed_delimiter(text)
-        values, ambiguous = guessed_values(rows_of(text, delimiter)[1:_SAMPLE], written=True)
+        values, ambiguous = guessed_values(rows_of(text, delimiter, _SAMPLE)[1:], written=True)
         form = {} if delimiter == "," else {"delimiter": delimiter}
         form |= {} if encoding == UTF_8 else {"encoding": encoding}
         return {**form, **values}, ambiguous

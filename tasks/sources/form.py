@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from hallmark.schemas.columns.number_marks import DECIMAL_MARKS, THOUSANDS
@@ -51,7 +52,7 @@ def guessed_delimiter(text: str) -> str:
     """The character between two values: the one that parts most lines like the header."""
 
     def parted(delimiter: str) -> tuple[float, int]:
-        rows = rows_of(text, delimiter)[:_LINES]
+        rows = rows_of(text, delimiter, _LINES)
         fields = len(rows[0]) if rows else 1
         alike = sum(len(row) == fields for row in rows) / max(1, len(rows))
         return (alike if fields > 1 else 0.0, fields)
@@ -59,11 +60,11 @@ def guessed_delimiter(text: str) -> str:
     return max(DELIMITERS, key=parted)
 
 
-def rows_of(text: str, delimiter: str) -> list[list[str]]:
-    """All rows of a CSV text that can be read, whose last line may be cut off."""
+def rows_of(text: str, delimiter: str, most: int) -> list[list[str]]:
+    """The first rows of a CSV text, as far as it can be read; its last line may be cut off."""
     rows: list[list[str]] = []
     with suppress(csv.Error):
-        rows.extend(row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+        rows.extend(islice(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), most))
     return rows
 
 
