@@ -86,6 +86,7 @@ def test_everybody_finds_what_is_theirs_and_nothing_else(people: dict[Role, Page
     people[Role.VIEWER].goto(_address(people[Role.VIEWER], "/"))
 
 
+@pytest.mark.slow  # the walks at the desk make whole releases, too
 def test_six_people_make_a_release(
     agency: Installation, people: dict[Role, Page], tmp_path: Path
 ) -> None:
