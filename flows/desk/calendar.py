@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, HTTPException, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from hallmark.flows import engine
-from hallmark.flows.desk.agency import Reason, overtaken, propose
+from hallmark.flows.desk.agency import Reason, propose, undecided
 from hallmark.flows.desk.coming import coming
 from hallmark.flows.desk.pages import ledger, page
 from hallmark.flows.desk.recurrence import as_cron, as_day, in_words
@@ -72,7 +72,7 @@ def calendar_page(request: Request, entry: Annotated[str, Query(max_length=64)] 
         problem=problem,
         templates=templates(),
         budget=shown,
-        open=[(one, overtaken(one)) for one in changes if one.decided is None],
+        open=undecided(changes),
         ended=[one for one in changes if one.decided is not None],
         entry=_shown(entry) if entry else _NEW,
         chosen=entry,
