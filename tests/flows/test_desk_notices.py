@@ -226,6 +226,7 @@ def test_a_period_is_revised_on_somebodys_order(site: Site):
     page = tom.get("/calendar").text
     assert "Revise a published period of acs" in page
     assert f"<option>{PERIOD}</option>" in page
+    assert f'name="period" value="{NEXT}"' in page  # a late one is run from its row
     for _ in range(2):
         answer = tom.post("/calendar/acs/run", data=form)
         assert (answer.status_code, answer.headers["location"]) == (303, f"/releases/{REVISION}")
