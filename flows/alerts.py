@@ -34,7 +34,7 @@ from hallmark.tasks.ledger.budget_left import EVENT, LEFT
 
 FLOWS = (
     "release", "release-form", "calendar-release", "certify", "audit", "rehearsal", "validation",
-    "go-on",
+    "withdrawal", "go-on",
 )  # fmt: skip
 WEBHOOK = "hallmark-alerts"
 """The block with the address of the webhook."""

@@ -30,7 +30,7 @@ from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.server_mode import POOL
 
 RELEASE, CERTIFY, REHEARSAL = "release/on-demand", "certify/on-demand", "rehearsal/on-demand"
-VALIDATION = "validation/on-demand"
+VALIDATION, WITHDRAWAL = "validation/on-demand", "withdrawal/on-demand"
 CALENDAR_FLOW = "calendar-release"
 _FLOW = "flow:"  # begins the tag that says what a run is
 _MOST_RUNS = 20  # of a release that are shown

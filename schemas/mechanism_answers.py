@@ -24,33 +24,24 @@ _PLAIN = re.compile(r"true|false|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
-class Setting:
+class Setting(Text):
     """A parameter as its spec writes it: a number, a truth or a word."""
 
-    parameter: Parameter
-    input: Input
-
-    @property
-    def inputs(self) -> tuple[Input, ...]:
-        return (self.input,)
-
-    @property
-    def keys(self) -> tuple[Keys, ...]:
-        return ((_SECTION, *self.parameter.keys),)
+    kind: Kind
 
     def shown(self, section: Mapping[str, Any]) -> dict[str, str] | None:
-        found = at(section, self.keys[0])
+        found = at(section, self.path)
         if found is None:
             return {self.input.name: ""}
-        if self.parameter.kind is Kind.OTHER or not isinstance(found, str | int | float):
+        if self.kind is Kind.OTHER or not isinstance(found, str | int | float):
             return None
         return {self.input.name: found if isinstance(found, str) else json.dumps(found)}
 
     def read(self, typed: Mapping[str, str]) -> dict[Keys, Value | None]:
         said: Value = typed[self.input.name]
-        if self.parameter.kind is not Kind.COLUMN and _PLAIN.fullmatch(typed[self.input.name]):
+        if self.kind is not Kind.COLUMN and _PLAIN.fullmatch(typed[self.input.name]):
             said = json.loads(typed[self.input.name])
-        return {self.keys[0]: None if said == "" else said}
+        return {self.path: None if said == "" else said}
 
 
 @dataclass(frozen=True)
@@ -165,16 +156,18 @@ def _setting(parameter: Parameter) -> Setting:
         words = ("true", "false")
     default = ("", f"by default: {parameter.default}")
     said = "" if words else f"{_capital(parameter.kind.value)}. By default: {parameter.default}."
+    path = (_SECTION, *parameter.keys)
     return Setting(
-        parameter,
+        path,
         Input(
-            name=".".join((_SECTION, *parameter.keys)),
+            name=".".join(path),
             label=_label(parameter),
             help=f"{_capital(parameter.sentence)}. {said}".strip(),
             choices=(default, *((word, word) for word in words)) if words else (),
             suggests="columns" if parameter.kind is Kind.COLUMN else "",
             more=parameter.keys[0] in _HALVES and parameter.keys[1:] != ("method",),
         ),
+        parameter.kind,
     )
 
 

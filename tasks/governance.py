@@ -3,7 +3,8 @@
 The profile says who may approve releases and on which machines they run, and the calendar which
 releases are made while nobody looks; so nobody changes either alone. A proposal holds the document
 before and after; it is approved as it stands, and only while the document is still the one that it
-was written for. Proposals stay, with who decided and why.
+was written for, and whoever proposed it may still do so: somebody who left is no half of two
+people. Proposals stay, with who decided and why.
 
 Limits.  Whoever has the machine can write the files itself: this is for people of the desk. Who
          they are rests on who may let people in; see docs/desk.md.
@@ -23,6 +24,8 @@ from hallmark.schemas.documents.approvals import known_as
 from hallmark.schemas.section import Section
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.workspace import home, private_folder, whole
+from hallmark.tasks.people.directory import person
+from hallmark.tasks.people.rights import Right
 
 PROFILE = "profile"
 """The name of the document that every installation has; proposals of earlier versions were all
@@ -54,6 +57,11 @@ class Document(Protocol):
     @property
     def title(self) -> str:
         """As a sentence has it, such as the profile."""
+        ...
+
+    @property
+    def needed(self) -> Right:
+        """What somebody must be allowed to do in order to propose a change of it."""
         ...
 
     def current(self) -> str:
@@ -153,8 +161,8 @@ def decide(
     Args:
         named: gives the document of a name.
     Raises:
-        SafeError: there is no such proposal or it was decided, it is one's own to approve, the
-            document has changed since it was made, or cannot be put in force.
+        SafeError: there is no such proposal or it was decided, it is one's own to approve, whoever
+            made it may no longer do so, the document has changed since, or cannot be put in force.
     """
     _refuse_unfounded(reason)
     with _alone():
@@ -178,15 +186,31 @@ def decide(
         return done
 
 
+def obstacle(proposal: Proposal, document: Document) -> str:
+    """Why a proposal can no longer be approved; empty where it can.
+
+    Args:
+        document: that it is about.
+    """
+    who = person(proposal.by)
+    if who is None or document.needed not in who.rights:
+        return (
+            f"proposal {proposal.number} was made by {proposal.by}, who may no longer propose "
+            "it; propose it anew"
+        )
+    if document.current() not in (proposal.before, proposal.after):
+        return (
+            f"{document.title} has changed since proposal {proposal.number} was made; propose it "
+            "anew"
+        )
+    return ""
+
+
 def _apply(proposal: Proposal, document: Document) -> None:
     """Put a proposed text in force; once more where a process ended just then."""
-    now = document.current()
-    if now != proposal.after:
-        if now != proposal.before:
-            raise ChangeRefused(
-                f"{document.title} has changed since proposal {proposal.number} was made; propose "
-                "it anew"
-            )
+    if why := obstacle(proposal, document):
+        raise ChangeRefused(why)
+    if document.current() != proposal.after:
         document.refuse_unsound(proposal.after)
     document.put(proposal.after, by=proposal.by)
 

@@ -123,7 +123,7 @@ def _give(
     manifest = as_signed(folder)
     if manifest.is_rehearsal:
         raise NoticeRefused(f"{folder} is a rehearsal, which was never published")
-    reason = _checked(reason)
+    reason = checked_reason(reason)
     if key is None:
         key = signing_key(home())
         refuse_ended(key)
@@ -154,17 +154,22 @@ def _give(
     return file
 
 
-def _checked(reason: str) -> str:
+def checked_reason(reason: str) -> str:
+    """A reason as notices have it, in one line.
+
+    Raises:
+        NoticeRefused: it is too short or too long, or has unseen characters.
+    """
     reason = " ".join(reason.split())
     if not LEAST_REASON <= len(reason) <= MOST_REASON:
         raise NoticeRefused(
-            f"--reason: it has {len(reason):,} characters; say in {LEAST_REASON} to "
+            f"the reason has {len(reason):,} characters; say in {LEAST_REASON} to "
             f"{MOST_REASON:,} why, for everybody who uses the release"
         )
     try:
         return written(reason)
     except ValueError as error:
-        raise NoticeRefused(f"--reason: {error}") from None
+        raise NoticeRefused(f"the reason: {error}") from None
 
 
 def _refuse_others(folder: Path, manifest: Manifest, key: SigningKey) -> None:

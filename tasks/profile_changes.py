@@ -18,6 +18,7 @@ from hallmark.schemas.loading import SpecError, load_profile
 from hallmark.tasks.governance import PROFILE, ChangeRefused
 from hallmark.tasks.installation.profile import profile_file
 from hallmark.tasks.installation.workspace import home, private_folder, whole
+from hallmark.tasks.people.rights import Right
 
 MOST_TEXT = 200_000  # characters of a profile
 _EMPTY = "hallmark_profile: 1\n"
@@ -38,6 +39,7 @@ class ProfileText:
 
     name = PROFILE
     title = "the profile"
+    needed = Right.GOVERN
 
     def current(self) -> str:
         """The text as it is; the least one where there is no file."""

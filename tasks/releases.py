@@ -16,6 +16,7 @@ from typing import Literal
 from hallmark.mechanisms.privacy.ledger.ledger import Ledger, ReleaseRecord, Reservation
 from hallmark.schemas.documents.approvals import Waiting
 from hallmark.schemas.documents.manifest import MANIFEST_FILE
+from hallmark.schemas.documents.notice import notice_file
 from hallmark.schemas.profile import Profile
 from hallmark.tasks.gates.approvals import Standing
 from hallmark.tasks.gates.gate_history import History
@@ -231,9 +232,17 @@ def _words(
             return f"by {there.rejected.person}: {there.rejected.reason}"
         case "rejected" if run is not None and run.message:
             return run.message
+        case "published" if run is not None and run.folder and _says_withdrawn(run):
+            return f"{run.folder}; a notice beside it says that it is withdrawn"
         case "published" | "lost" if run is not None and run.folder:
             return run.folder
     return STATES[state]
+
+
+def _says_withdrawn(run: RunStatus) -> bool:
+    """Whether a notice, of whoever, says that a published release is withdrawn."""
+    assert run.folder is not None, "it is published"
+    return Path(run.folder).with_name(notice_file(run.release, "withdrawn")).is_file()
 
 
 def _inside(state: State, run: RunStatus | None) -> str:

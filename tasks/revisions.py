@@ -47,16 +47,16 @@ def revision(
     reason = " ".join(reason.split())
     if not _LEAST_REASON <= len(reason) <= _MOST_REASON:
         raise RevisionRefused(
-            f"--revision: say in {_LEAST_REASON} to {_MOST_REASON:,} characters why the period is "
-            "released again; everybody who uses the release reads it"
+            f"say in {_LEAST_REASON} to {_MOST_REASON:,} characters why the period is released "
+            "again; everybody who uses the release reads it"
         )
     period = period_of(calendar, name, moment, period)
     release = release_in(calendar.parent / entry_of(calendar, name).spec, period)
     published = _published(release, period, out)
     if not published:
         raise RevisionRefused(
-            f"--revision: {release} is not published in {out}, and only what is published can be "
-            "revised; run it without --revision, or name the folder of releases with --out"
+            f"{release} is not published in {out}, and only what is published can be revised; run "
+            "it without --revision, or name the folder of releases with --out"
         )
     kept = {number: _reason(file) for number, file in kept_revisions(name, period).items()}
     for number, before in sorted(kept.items(), reverse=True):
@@ -66,8 +66,8 @@ def revision(
             return Revision(number, reason)
         if number not in published:
             raise RevisionRefused(
-                f"--revision: {release}-r{number} was begun for another reason ({before}), and is "
-                "not published; continue it for that reason, or give it up first"
+                f"{release}-r{number} was begun for another reason ({before}), and is not "
+                "published; continue it for that reason, or give it up first"
             )
         break
     return Revision(max([*published, *kept]) + 1, reason)

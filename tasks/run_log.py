@@ -139,6 +139,7 @@ _KINDS = {
     "certify": "a certificate",
     "rehearsal": "a rehearsal",
     "validation": "a check of the table",
+    "withdrawal": "a withdrawal",
 }
 _HOW = {
     "published": "published",

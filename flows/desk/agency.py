@@ -1,6 +1,7 @@
 """The agency's profile at the desk: who may approve, at which gates, where releases run; and the
 decisions about proposed changes, of the profile as of the calendar."""
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Annotated, Any
 
@@ -38,7 +39,7 @@ def agency_page(request: Request) -> Response:
         "agency",
         known=known,
         text=ProfileText().current(),
-        open=[(one, overtaken(one)) for one in found if one.decided is None],
+        open=undecided(found),
         ended=[one for one in found if one.decided is not None],
         cluster=_cluster(known.cluster),
         place=_place(known.cluster),
@@ -115,10 +116,13 @@ def decide(
     return RedirectResponse("/agency", 303)
 
 
-def overtaken(proposal: Proposal) -> str:
-    """What has changed since a proposal to change it was made; empty if it has not."""
-    changes = document(proposal.document)
-    return changes.title if changes.current() != proposal.before else ""
+def undecided(found: Iterable[Proposal]) -> list[tuple[Proposal, str]]:
+    """The proposals that nobody decided about, each with why it can no longer be approved."""
+    return [
+        (one, governance.obstacle(one, document(one.document)))
+        for one in found
+        if one.decided is None
+    ]
 
 
 def propose(request: Request, changed: Document, text: str, reason: str) -> None:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, HTTPException, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from hallmark.flows import engine
-from hallmark.flows.desk.agency import Reason, overtaken, propose
+from hallmark.flows.desk.agency import Reason, propose, undecided
 from hallmark.flows.desk.coming import coming
 from hallmark.flows.desk.pages import ledger, page
 from hallmark.flows.desk.recurrence import as_cron, as_day, in_words
@@ -18,11 +18,13 @@ from hallmark.flows.desk.visitor import logged_in
 from hallmark.mechanisms.privacy.ledger.terms import shown
 from hallmark.schemas.calendar import Period, PlanApproved
 from hallmark.schemas.loading import SpecError, load_calendar
+from hallmark.schemas.written import Lines
 from hallmark.schemas.yaml_document import read_document
 from hallmark.tasks import governance
 from hallmark.tasks.governance import ChangeRefused
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.installation.operator import ordering
+from hallmark.tasks.installation.places import out_folder
 from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.people.actions import doing
 from hallmark.tasks.planning.instances import Instance, due
@@ -35,6 +37,7 @@ from hallmark.tasks.planning.recurring import (
     templates,
 )
 from hallmark.tasks.releases import release_of
+from hallmark.tasks.revisions import revision as revised
 
 router = APIRouter()
 
@@ -72,7 +75,7 @@ def calendar_page(request: Request, entry: Annotated[str, Query(max_length=64)] 
         problem=problem,
         templates=templates(),
         budget=shown,
-        open=[(one, overtaken(one)) for one in changes if one.decided is None],
+        open=undecided(changes),
         ended=[one for one in changes if one.decided is not None],
         entry=_shown(entry) if entry else _NEW,
         chosen=entry,
@@ -86,13 +89,27 @@ def calendar_page(request: Request, entry: Annotated[str, Query(max_length=64)] 
 
 @router.post("/calendar/{entry}/run")
 def run_entry(
-    request: Request, entry: str, period: Annotated[str, Form(max_length=40)] = ""
+    request: Request,
+    entry: str,
+    period: Annotated[str, Form(max_length=40)] = "",
+    revision: Annotated[Lines, Form(max_length=1000)] = "",
 ) -> Response:
-    """Run an entry's release now, or that of a missed period."""
-    one, by = _entry(entry), logged_in(request)
-    found = due(Path(one.calendar), entry, datetime.now(UTC), period.strip() or None)
+    """Run an entry's release now, or that of a missed period; or release a published one again.
+
+    Args:
+        revision: why a published period is released again; empty where none is.
+    """
+    one, by, why = _entry(entry), logged_in(request), " ".join(revision.split()) or None
+    calendar, moment, about = Path(one.calendar), datetime.now(UTC), period.strip() or None
+    again = None
+    if why is not None:
+        again = revised(calendar, entry, moment, about, reason=why, out=out_folder(one.out or None))
+    found = due(calendar, entry, moment, about, again)
     release = found.prepared.spec.release
-    with doing(by.actor, "ordered", release, entry=entry, period=period):
+    if again is not None:
+        _refuse_published(release)
+    more = {} if why is None else {"revision": why}
+    with doing(by.actor, "ordered", release, entry=entry, period=period, **more):
         refuse_used_up(found.prepared.spec, found.prepared.folder)
         with ordering(release, by.person.login) as number:
             engine.start(
@@ -103,6 +120,7 @@ def run_entry(
                     "out": one.out or None,
                     "period": period.strip() or None,
                     "order": number,
+                    "revision": why,
                 },
                 release=release,
             )
@@ -201,6 +219,16 @@ def _entry(name: str) -> engine.CalendarEntry:
     if name not in known:
         raise HTTPException(404, f"the calendar has no entry {name!r}")
     return known[name]
+
+
+def _refuse_published(revision: str) -> None:
+    """Refuse a revision that is published already, which a run would leave alone."""
+    there = release_of(revision, ledger(), profile())
+    if there is not None and there.state == "published":
+        raise SafeError(
+            f"{revision} was made for this reason, and is published; for a further revision give "
+            "the reason of that one"
+        )
 
 
 def _row(entry: engine.CalendarEntry) -> Row:

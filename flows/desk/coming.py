@@ -1,6 +1,7 @@
-"""The periods of a series that are to come, on the page Calendar: the share of each, what waits."""
+"""The periods of a series on the page Calendar: those to come, with the share of each and what
+waits, and those that can be revised."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -35,10 +36,25 @@ class Coming:
     is_late: bool
 
 
+@dataclass(frozen=True)
+class SeriesPeriods:
+    """The periods of a series that somebody can still do something about.
+
+    Attributes:
+        entry: of the calendar.
+        coming: late periods, and those to come.
+        published: names of the periods that can be revised, the latest first.
+    """
+
+    entry: str
+    coming: Sequence[Coming]
+    published: Sequence[str]
+
+
 def coming(
     entries: Sequence[tuple[str, Instance]], visitor: Visitor, known: Profile
-) -> list[tuple[str, list[Coming]]]:
-    """By entry of the calendar whose account keeps a series: late periods, and those to come.
+) -> list[SeriesPeriods]:
+    """The periods of every entry of the calendar whose account keeps a series.
 
     Args:
         entries: names with the release that is due.
@@ -47,32 +63,40 @@ def coming(
     if not of_series:
         return []
     states = {one.release: one for one in releases(ledger(), known)}
-    rows = ((name, list(_periods(due, states, visitor))) for name, due in of_series)
-    return [(name, found) for name, found in rows if found]
+    found = [_periods(name, due, states, visitor) for name, due in of_series]
+    return [one for one in found if one.coming or one.published]
 
 
-def _periods(due: Instance, states: dict[str, ReleaseState], visitor: Visitor) -> Iterator[Coming]:
+def _periods(
+    entry: str, due: Instance, states: dict[str, ReleaseState], visitor: Visitor
+) -> SeriesPeriods:
     spec, about, book = due.prepared.spec, due.prepared.period, ledger()
     assert about is not None, "it is about a period"
-    if not book.has_account(spec.population.account):
-        return
-    state = book.account(spec.population.account)
-    if state.presence is None:
-        return
+    found, published = list[Coming](), list[str]()
+    account = spec.population.account
+    state = book.account(account) if book.has_account(account) else None
+    if state is None or state.presence is None:
+        return SeriesPeriods(entry, found, published)
     now, shown = period(about), 0
     for name, (planned, _) in periods_of(state).items():
         release = spec.release.replace(about, name)
         there = states.get(release)
-        if planned == Fraction(0) or (there is not None and there.state == "published"):
+        if there is not None and there.state == "published":
+            published.insert(0, name)
+            continue
+        if planned == Fraction(0):
             continue
         shown += period(name).number >= now.number
         if shown > _MOST:
-            return
+            break
         waits = "" if there is None else f"{there.state}: {there.words or STATES[there.state]}"
-        yield Coming(
-            period=name,
-            release=release,
-            planned=share(state, planned) if visitor.may(Right.ACCOUNTS) else "",
-            waits=waits,
-            is_late=period(name).number < now.number,
+        found.append(
+            Coming(
+                period=name,
+                release=release,
+                planned=share(state, planned) if visitor.may(Right.ACCOUNTS) else "",
+                waits=waits,
+                is_late=period(name).number < now.number,
+            )
         )
+    return SeriesPeriods(entry, found, published)

@@ -23,6 +23,7 @@ from hallmark.mechanisms.privacy.ledger.ledger import Ledger
 from hallmark.schemas.documents.approvals import Approver, Waiting, known_as
 from hallmark.schemas.documents.decisions import Outcome, SignedDecision
 from hallmark.schemas.documents.manifest import LABEL_FILE, REPORT_FILE, SERIES_PLAN_FILE
+from hallmark.schemas.documents.notice import MOST_REASON
 from hallmark.schemas.documents.series_plan import SERIES_PLAN, SeriesPlan
 from hallmark.schemas.loading import SpecError, load_spec
 from hallmark.schemas.profile import Profile
@@ -40,6 +41,7 @@ from hallmark.tasks.installation.operator import end_standing_order, ordering
 from hallmark.tasks.installation.places import releases_home
 from hallmark.tasks.installation.profile import profile
 from hallmark.tasks.installation.workspace import whole
+from hallmark.tasks.ordered_withdrawals import ordered_withdrawal, ordering_withdrawal, said_of
 from hallmark.tasks.people.actions import actions, doing, record
 from hallmark.tasks.people.comments import comment, comments
 from hallmark.tasks.people.rights import Right
@@ -54,6 +56,7 @@ from hallmark.tasks.releases import (
     release_of,
     releases,
 )
+from hallmark.tasks.verification.documents import Check
 from hallmark.tasks.withdrawals import withdraw
 
 router = APIRouter()
@@ -110,6 +113,9 @@ def release_page(request: Request, release: str) -> Response:
         now=datetime.now(UTC).isoformat(timespec="seconds"),
         outcomes=_outcomes(one),
         files=published_files(one),
+        told=_notices(one),
+        withdrawal=ordered_withdrawal(release) if visitor.may(Right.WITHDRAW) else None,
+        most_reason=MOST_REASON,
         runs=runs.history(release, ordered),
         live=one.state in runs.MOVING,
         seen=runs.seen(one),
@@ -266,6 +272,43 @@ def give_up(
     with doing(visitor.actor, "withdrawn", release, reason=reason):
         withdraw(release, book, by=visitor.person.login, reason=reason)
     return RedirectResponse(f"/releases/{release}", 303)
+
+
+@router.post("/releases/{release}/notice")
+def order_withdrawal(
+    request: Request, release: str, reason: Annotated[Lines, Form(max_length=MOST_REASON)]
+) -> Response:
+    """Order that a published release is withdrawn; a run signs the notice, which stays for good."""
+    visitor, one = logged_in(request), _release(release, ledger(), profile())
+    with doing(visitor.actor, "ordered", release, notice="withdrawn", reason=reason):
+        refuse_to_withdraw(one)
+        with ordering_withdrawal(release, reason, visitor.person.login) as number:
+            engine.start(engine.WITHDRAWAL, {"release": release, "order": number}, release=release)
+    return RedirectResponse(f"/releases/{release}", 303)
+
+
+def refuse_to_withdraw(one: ReleaseState) -> None:
+    """Refuse to withdraw what is not published, or is withdrawn or about to be.
+
+    Raises:
+        SafeError: it is so.
+    """
+    if one.state != "published":
+        raise SafeError(
+            f"release {one.release!r} is {one.state}; only what is published is withdrawn"
+        )
+    for said in _notices(one):
+        if said.name == "withdrawn":
+            raise SafeError(f"release {one.release!r} was {said.detail}")
+    if any(run.flow == "withdrawal" and run.under_way for run in engine.runs_of(one.release)):
+        raise SafeError(
+            f"that {one.release!r} is withdrawn was ordered already, and the run has not ended"
+        )
+
+
+def _notices(one: ReleaseState) -> list[Check]:
+    """What notices say of a published release."""
+    return said_of(one.folder) if one.state == "published" and one.folder is not None else []
 
 
 def _searched(one: ReleaseState, sees_accounts: bool) -> str:

@@ -89,6 +89,7 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn | InPerson] = {
     ("POST", "/releases/{release}/stop"): Right.RUN,
     ("POST", "/releases/{release}/reopen"): Right.RUN,
     ("POST", "/releases/{release}/withdraw"): Right.RUN,
+    ("POST", "/releases/{release}/notice"): Right.WITHDRAW,
     ("POST", "/calendar/{entry}/run"): Right.RUN,
     ("POST", "/calendar"): Right.SCHEDULE,
     ("POST", "/calendar/{entry}/remove"): Right.SCHEDULE,
@@ -115,6 +116,6 @@ NEEDED: dict[tuple[str, str], Right | Open | LoggedIn | InPerson] = {
 BY_ITSELF = frozenset({("GET", "/releases/{release}/live")})
 """What pages ask for by themselves, which keeps nobody logged in who has gone."""
 
-BY_NO_PROGRAM = frozenset({"in person", Right.MANAGE, Right.GOVERN})
+BY_NO_PROGRAM = frozenset({"in person", Right.MANAGE, Right.GOVERN, Right.WITHDRAW})
 """What an access token is never enough for: whoever finds one must not make themselves others that
-last longer, nor let people in."""
+last longer, nor let people in, nor say what the agency cannot take back."""

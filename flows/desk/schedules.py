@@ -19,6 +19,7 @@ from hallmark.schemas.yaml_document import read_document, read_text
 from hallmark.tasks.governance import PROFILE, ChangeRefused, Document
 from hallmark.tasks.installation.places import out_folder
 from hallmark.tasks.installation.workspace import home, private_folder
+from hallmark.tasks.people.rights import Right
 from hallmark.tasks.planning.recurring import recurring_calendar, scheduling
 from hallmark.tasks.profile_changes import ProfileText
 
@@ -29,6 +30,8 @@ _PLACEHOLDER = "spec.yaml"
 
 class ScheduleText:
     """The entry of the calendar that is called as its spec."""
+
+    needed = Right.SCHEDULE
 
     def __init__(self, entry: str) -> None:
         self.entry = entry

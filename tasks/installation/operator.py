@@ -36,18 +36,19 @@ class OrderRefused(SafeError):
     """A run names an order that is not its own."""
 
 
-What = Literal["run", "check"]
+What = Literal["run", "check", "withdraw"]
 """What is ordered: whoever may order the one need not be allowed the other."""
 
 
 class Order(Section):
-    """Somebody's order to run a release, or to check its table."""
+    """Somebody's order to run a release, to check its table, or to withdraw it."""
 
     release: str
     what: What = "run"
     by: str  # login at the desk
     at: AwareDatetime
     begins: AwareDatetime | None = None  # when its run is to begin; None: at once
+    reason: str = ""  # of a withdrawal, as it is published
 
 
 def operator() -> str:
@@ -112,6 +113,19 @@ def ordered(number: str | None, release: str, what: What = "run") -> Iterator[No
     if number is None:
         yield
         return
+    before = _order.set((number, order_of(number, release, what)))
+    try:
+        yield
+    finally:
+        _order.reset(before)
+
+
+def order_of(number: str, release: str, what: What) -> Order:
+    """The order of a number.
+
+    Raises:
+        OrderRefused: there is no such order, or it is about another release, or something else.
+    """
     try:
         found = re.fullmatch(_NUMBER, number) and json.loads(_file(number).read_text())
         order = Order.model_validate(found)
@@ -126,11 +140,7 @@ def ordered(number: str | None, release: str, what: What = "run") -> Iterator[No
         )
     if order.what != what:
         raise OrderRefused(f"order: it is one to {order.what} {release!r}, and no other")
-    before = _order.set((number, order))
-    try:
-        yield
-    finally:
-        _order.reset(before)
+    return order
 
 
 def _write(order: Order, file: Path) -> None:

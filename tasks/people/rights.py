@@ -31,6 +31,7 @@ class Right(StrEnum):
     DECIDE = "decide", "hand in signed decisions"
     PREPARE = "prepare", "write specs, upload tables, plan releases and ask for them"
     RUN = "run", "start, decline, stop, rehearse, reopen and give up releases"
+    WITHDRAW = "withdraw", "withdraw published releases, for good"
     SCHEDULE = "schedule", "propose which releases recur, and when"
     BUDGET = "budget", "open accounts of privacy budget, change their caps, and plan series"
     AUDIT = "audit", "read and export the log of what people did"
@@ -57,11 +58,13 @@ RIGHTS: dict[Role, frozenset[Right]] = {
     Role.VIEWER: frozenset({Right.SEE}),
     Role.MONITOR: frozenset({Right.SEE, Right.ACCOUNTS}),
     Role.STEWARD: _REVIEWING | {Right.DECIDE, Right.PREPARE, Right.BUDGET},
-    Role.OPERATOR: _REVIEWING | {Right.PREPARE, Right.RUN, Right.SCHEDULE},
+    Role.OPERATOR: _REVIEWING | {Right.PREPARE, Right.RUN, Right.WITHDRAW, Right.SCHEDULE},
     Role.REVIEWER: _REVIEWING | {Right.DECIDE},
     Role.AUDITOR: _REVIEWING | {Right.AUDIT},
     Role.ADMINISTRATOR: frozenset({Right.SEE, Right.AUDIT, Right.MANAGE}),
-    Role.GOVERNOR: frozenset({Right.SEE, Right.AUDIT, Right.SCHEDULE, Right.GOVERN}),
+    Role.GOVERNOR: frozenset(
+        {Right.SEE, Right.AUDIT, Right.WITHDRAW, Right.SCHEDULE, Right.GOVERN}
+    ),
 }
 
 

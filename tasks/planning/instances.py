@@ -57,10 +57,16 @@ class Revision:
     reason: str
 
 
-def due(calendar: Path, name: str, moment: datetime, period: str | None = None) -> Instance:
+def due(
+    calendar: Path,
+    name: str,
+    moment: datetime,
+    period: str | None = None,
+    revision: Revision | None = None,
+) -> Instance:
     """The release that a run at `moment` would be about. Keeps nothing; else as `instance`."""
     with TemporaryDirectory(dir=private_folder(home() / "tmp")) as folder:
-        return _instance(calendar, name, moment, period, Path(folder))
+        return _instance(calendar, name, moment, period, Path(folder), revision)
 
 
 def instance(

@@ -78,9 +78,32 @@ def test_a_proposal_that_was_overtaken_is_said_to_be_so(listed: Path):
     assert "has changed since" not in hugo.get("/agency").text
     hugo.post("/agency/proposals/2", data={"answer": "approved", "reason": "agreed"})
     page = hugo.get("/agency").text
-    assert "The profile has changed since" in page
+    assert "This can no longer be approved: the profile has changed since proposal 1" in page
     assert "it is in force at once" not in page
     assert "Refuse it" in page
+
+
+def test_somebody_who_left_is_no_half_of_two_people(listed: Path):
+    """One governor is left with what another one proposed, and cannot bring it into force alone."""
+    gina, hugo = governor("gina"), governor("hugo")
+    gina.post("/agency/gates", data={"plan": "methodologist", "reason": "changes"})
+    assert "Approve: it is in force at once" in hugo.get("/agency").text
+    directory.leave("gina", by=TEST)
+    page = hugo.get("/agency").text
+    assert "proposal 1 was made by gina, who may no longer propose it; propose it anew" in page
+    assert "it is in force at once" not in page
+    agreed = {"answer": "approved", "reason": "agreed"}
+    refused = hugo.post("/agency/proposals/1", data=agreed)
+    assert refused.status_code == 409
+    assert "who may no longer propose it" in refused.text
+    assert profile().approvals.plan == ()
+    assert [(one.who, one.action) for one in actions()[:2]] == [
+        ("hugo", "not-done"), ("hugo", "change-decided"),
+    ]  # fmt: skip
+    assert hugo.post(
+        "/agency/gates", data={"plan": "methodologist", "reason": "anew"}
+    ).status_code == 200  # fmt: skip
+    assert hugo.post("/agency/proposals/2", data=agreed).status_code == 409
 
 
 def test_what_is_no_profile_is_refused_with_its_lines(listed: Path):

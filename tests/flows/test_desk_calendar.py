@@ -146,7 +146,20 @@ def test_an_entry_that_changed_meanwhile_is_proposed_anew(
         assert answer.status_code == 409
     assert "the entry visits of the calendar has changed since proposal 1" in answer.text
     assert load_calendar(taken[0]).releases["visits"].cron == "30 6 6 1,4,7,10 *"
-    assert "this can no longer be approved" in gina.get("/calendar").text
+    assert "This can no longer be approved" in gina.get("/calendar").text
+
+
+def test_an_operator_who_became_a_steward_lets_nothing_recur(
+    client: TestClient, gina: TestClient, taken: list[Path]
+):
+    """An entry is proposed by whoever may propose entries, who need not govern."""
+    assert say(client) == (303, "")
+    directory.set_roles("ada", [Role.STEWARD], by=TEST)
+    code, said = decide(gina)
+    assert (code, "proposal 1 was made by ada, who may no longer propose" in said) == (409, True)
+    assert taken == recurring_calendars() == []
+    directory.set_roles("ada", [Role.OPERATOR], by=TEST)
+    assert decide(gina) == (303, "")
 
 
 def test_what_is_approved_is_the_spec_that_was_proposed(

@@ -43,6 +43,9 @@ DEEDS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "hallmark.tasks.gates.approvals.reopen", "reopened", {"data": REASON},
     ),
     "/releases/{release}/withdraw": (f"{HERE}.releases.withdraw", "withdrawn", {"data": REASON}),
+    "/releases/{release}/notice": (
+        f"{HERE}.releases.refuse_to_withdraw", "ordered", {"data": REASON},
+    ),
     "/accounts": (
         f"{HERE}.accounts.refuse_rolled_back", "account-opened",
         {"data": CAP | {"name": "others", "neighbours": Neighbours.REPLACE_ONE.value}},
@@ -184,7 +187,7 @@ def send(keys: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         given = dict(DEEDS[route][2])
         if route == "/decisions":
             given["json"] = decision(keys)
-        in_person = route.endswith("/form") or route.startswith("/agency")
+        in_person = route.endswith(("/form", "/notice")) or route.startswith("/agency")
         person = browser if in_person else sender
         return person.post(path, follow_redirects=False, **given)
 

@@ -54,7 +54,7 @@ PAGES = {
     "/docs": Role.VIEWER,
     "/docs/spec-reference": Role.VIEWER,
     "/docs/desk": Role.VIEWER,
-    "/releases/open": Role.VIEWER,
+    "/releases/open": Role.GOVERNOR,
     "/releases/open/published/audit-report.html": Role.VIEWER,
     "/releases/test-release": Role.REVIEWER,
     "/accounts": Role.REVIEWER,

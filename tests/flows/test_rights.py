@@ -113,7 +113,7 @@ WORDS = {
     Right.PREPARE: "write specs", Right.RUN: "start, stop", Right.BUDGET: "open accounts",
     Right.AUDIT: "read and export the log", Right.MANAGE: "manage people",
     Right.ACCOUNTS: "balances", Right.GOVERN: "govern",
-    Right.SCHEDULE: "propose what recurs",
+    Right.SCHEDULE: "propose what recurs", Right.WITHDRAW: "withdraw published",
 }  # fmt: skip
 
 

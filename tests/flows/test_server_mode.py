@@ -126,6 +126,7 @@ def propose_daily(agency: Installation, desk: Page, at: datetime) -> None:
     desk.fill("#epsilon", "1/4")
     desk.fill("#why", "the board wants it daily")
     desk.get_by_role("button", name="Propose", exact=True).press("Enter")
+    expect(desk.get_by_role("heading", name="Proposal", exact=False)).to_be_visible()
 
 
 def approve(agency: Installation, governor: Page) -> None:
@@ -157,7 +158,6 @@ def test_two_people_change_the_calendar(agency: Installation, chrome: Browser, t
     expect(olga.locator("#epsilon")).to_have_value("1/4")
     shown(olga, tmp_path, "refused")
     propose_daily(agency, olga, propose)
-    expect(olga.get_by_role("heading", name="Proposal", exact=False)).to_be_visible()
     assert agency.prefect("deployment", "inspect", "calendar-release/visits").returncode != 0
     gina.goto(f"{agency.desk}/calendar")
     expect(gina.get_by_text("+title: A table")).to_be_visible()
@@ -230,7 +230,23 @@ def test_what_two_people_scheduled_is_released(agency: Installation, chrome: Bro
     agency.prefect("deployment", "run", "calendar-release/visits", '--param=period="2020-01-01"')
     assert by("2020-01-01") == getpass.getuser()
 
+    withdraw(agency, governor, f"visits-{period}")
     remove(agency, desk, governor)
+
+
+def withdraw(agency: Installation, governor: Page, release: str) -> None:
+    """Order that a release is withdrawn, for which a run on the worker gives the notice."""
+    governor.on("dialog", lambda dialog: dialog.accept())
+    governor.goto(f"{agency.desk}/releases/{release}")
+    governor.fill("#why-notice", "regions were coded by the old list")
+    governor.get_by_role("button", name="Withdraw", exact=True).click()
+    expect(governor.get_by_text("gina ordered that it is withdrawn")).to_be_visible()
+    wait_until((agency.out / f"{release}.withdrawn.json").exists, "the notice is there")
+    verified = agency.hallmark("verify", agency.out / release)
+    assert verified.returncode == 6
+    assert "regions were coded by the old list" in verified.stdout
+    governor.goto(f"{agency.desk}/releases/{release}")
+    expect(governor.get_by_text("A signed notice says: withdrawn on")).to_be_visible()
 
 
 def test_a_release_that_waits_survives_a_restart_of_the_server(

@@ -10,6 +10,9 @@ from hallmark.tasks import governance
 from hallmark.tasks.governance import ChangeRefused, Proposal, proposals
 from hallmark.tasks.installation.profile import profile, profile_file
 from hallmark.tasks.installation.workspace import home as home_folder
+from hallmark.tasks.people import directory
+from hallmark.tasks.people.actions import Actor
+from hallmark.tasks.people.rights import Role
 from hallmark.tasks.profile_changes import (
     ProfileText,
     as_written,
@@ -19,6 +22,7 @@ from hallmark.tasks.profile_changes import (
     without_approver,
 )
 
+BOARD = Actor("the board", "command line")
 current = ProfileText().current
 decide = partial(governance.decide, named=lambda _: ProfileText())
 
@@ -34,6 +38,13 @@ approvers:  # people we know
   roles: [methodologist]
   key: {ada}
 """
+
+
+@pytest.fixture(autouse=True)
+def governors(home: Path) -> None:
+    """Two people who govern, whatever a test changes."""
+    for login in ("gina", "hugo"):
+        directory.add(login, f"The {login}", [Role.GOVERNOR], by=BOARD)
 
 
 @pytest.fixture
@@ -97,6 +108,23 @@ def test_a_proposal_for_another_profile_is_not_approved(text: str, keys: dict[st
         decide(two.number, "approved", "so be it", by="hugo")
     assert profile().approvals.plan == ("reviewer",)
     assert len(profile().approvers) == 1
+
+
+@pytest.mark.parametrize("ends", ["leaves", "loses the role"])
+def test_what_somebody_proposed_who_may_no_longer_is_not_approved(ends: str, text: str):
+    """Whoever left is no half of two people, also where a process ended just before its note."""
+    made = propose(with_gates(text, plan=["reviewer"], disclosure=[]), "gates", by="gina")
+    if ends == "leaves":
+        directory.leave("gina", by=BOARD)
+    else:
+        directory.set_roles("gina", [Role.OPERATOR], by=BOARD)
+    for now in (text, made.after):
+        profile_file().write_text(now)
+        with pytest.raises(ChangeRefused, match="made by gina, who may no longer propose it"):
+            decide(made.number, "approved", "so be it", by="hugo")
+        assert current() == now
+    assert proposals()[0].decided is None
+    decide(made.number, "refused", "she left", by="hugo")
 
 
 def test_a_process_that_ends_between_the_change_and_its_note_is_caught_up_with(text: str):
