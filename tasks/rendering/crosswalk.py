@@ -80,8 +80,9 @@ FRAMEWORKS: dict[str, tuple[Line, ...]] = {
 
 def crosswalk(record: AuditRecord) -> Iterator[tuple[str, list[tuple[str, list[Entry]]]]]:
     """Each framework with its lines, each with the entries that answer it."""
+    missing = record.not_recorded()
     for name, lines in FRAMEWORKS.items():
-        yield name, [(line.asked, [_entry(record, path) for path in line.paths]) for line in lines]
+        yield name, [(line.asked, [_entry(missing, path) for path in line.paths]) for line in lines]
 
 
 def unanswered(record: AuditRecord, names: Iterable[CrosswalkName]) -> Iterator[str]:
@@ -102,9 +103,9 @@ def unanswered(record: AuditRecord, names: Iterable[CrosswalkName]) -> Iterator[
                 yield f"{shown.title}: {NAMES[name]} asks for it ({line.asked}){place}"
 
 
-def _entry(record: AuditRecord, path: str) -> Entry:
+def _entry(not_recorded: Iterable[str], path: str) -> Entry:
     shown = label(path)
-    missing = [one for one in record.not_recorded() if one == path or one.startswith(f"{path}.")]
+    missing = [one for one in not_recorded if one == path or one.startswith(f"{path}.")]
     if not missing:
         state = "stated by people" if shown.stated_in else "recorded"
     elif missing == [path]:
