@@ -1,5 +1,6 @@
 """Fixtures shared by tests: a home of their own, Ctrl-C, one orchestrator and one release each."""
 
+import gc
 import os
 import signal
 import tempfile
@@ -27,6 +28,12 @@ hypothesis.settings.register_profile(
     "house", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("house")
+
+
+def pytest_collection_finish() -> None:
+    """Modules and collected tests stay until the end: the garbage collector need not go through
+    them again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
