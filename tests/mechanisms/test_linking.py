@@ -129,8 +129,8 @@ def test_of_few_people_no_other_distribution_is_better() -> None:
         )
         codes = np.column_stack([now, made]).astype(np.int32)
         found = link(codes, Rules(shape), past, rng)
-        every = [np.array(one) for one in permutations([*earlier, 3, 3, 3], 6)] if seed < 4 else []
-        least = min((squares(said, now, made) for said in every), default=None)
+        every = set(permutations([*earlier, 3, 3, 3], 6)) if seed < 4 else set()
+        least = min((squares(np.array(one), now, made) for one in every), default=None)
         if least is not None:
             best += squares(found.codes[:, 1], now, made) == least
             worse += squares(found.codes[:, 1], now, made) > least + 4

@@ -27,11 +27,14 @@ from tests.tasks.released import Released, released
 
 NUMBER = 20
 DETAIL = 10  # own cells of a cell of income
-HAS_SURVEY = (
-    shutil.which("Rscript") is not None
-    and subprocess.run(["Rscript", "-e", "library(survey)"], capture_output=True).returncode == 0
-)
-NO_SURVEY = pytest.mark.skipif(not HAS_SURVEY, reason="R or its package survey is not installed")
+
+
+@pytest.fixture(scope="module")
+def survey_of_r() -> None:
+    """Starting R takes a second: only for tests that use it."""
+    asked = ["Rscript", "-e", "library(survey)"]
+    if shutil.which("Rscript") is None or subprocess.run(asked, capture_output=True).returncode:
+        pytest.skip("R or its package survey is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +258,7 @@ def test_the_script_for_python_gives_our_deviations(sampling: bool, done: Releas
     assert found["standard_error"] == pytest.approx(ours.deviation, rel=1e-9)
 
 
-@NO_SURVEY
+@pytest.mark.usefixtures("survey_of_r")
 @pytest.mark.service
 @pytest.mark.parametrize("design", ["noise", "sampling"])
 def test_r_gives_our_deviations_of_means_and_regressions(design: str, done: Released) -> None:

@@ -17,14 +17,18 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError
 
 from hallmark.mechanisms.privacy.ledger.errors import LedgerError, LedgerUnreachable
 from hallmark.mechanisms.privacy.ledger.tables import VERSION_TABLE
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 T = TypeVar("T")
 
@@ -93,15 +97,12 @@ class Database:
     def _migrate(self) -> None:
         # Imported where it is used: not every process that knows of ledgers opens one.
         from alembic import command
-        from alembic.config import Config
-        from alembic.script import ScriptDirectory
         from alembic.util import CommandError
 
-        config = Config()
-        config.set_main_option("script_location", f"{__package__}:migrations")
-        head = ScriptDirectory.from_config(config).get_current_head()
-        if self.read(_revision) == head:
+        scripts = f"{__package__}:migrations"
+        if self.read(_revision) == _newest_revision(scripts):
             return
+        config = _config(scripts)
 
         def upgrade(connection: Connection) -> None:
             if connection.dialect.name == "postgresql":
@@ -118,6 +119,21 @@ class Database:
                 f"the ledger at {self._name} was written by another version of hallmark ({error}); "
                 "use that version, or a newer one"
             ) from error
+
+
+def _config(scripts: str) -> "Config":
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", scripts)
+    return config
+
+
+@cache  # a program that opens ledgers again and again runs the scripts of all revisions once
+def _newest_revision(scripts: str) -> str | None:
+    from alembic.script import ScriptDirectory
+
+    return ScriptDirectory.from_config(_config(scripts)).get_current_head()
 
 
 def _revision(connection: Connection) -> str | None:

@@ -126,7 +126,9 @@ def change(joint: Joint, values: Floats, truth: Floats) -> tuple[Floats, float]:
     return errors, float(last[0, 0] + last[1, 1] - 2 * last[0, 1])
 
 
-@pytest.mark.parametrize("ratio", [0.1, 0.3, 1.0, 3.0])
+@pytest.mark.parametrize(
+    "ratio", [0.1, *(pytest.param(one, marks=pytest.mark.slow) for one in (0.3, 1.0)), 3.0]
+)
 def test_estimates_are_nearly_as_exact_as_if_the_step_were_known_and_intervals_hold(ratio: float):
     """320 coordinates: the figures of seeds differ by some hundredths."""
     tracks, truths = drawn(np.random.default_rng(7), ratio, components=40, coordinates=8)

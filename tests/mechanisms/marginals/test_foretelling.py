@@ -92,7 +92,9 @@ def error(evidence: Evidence, table: Table, cliques: Sequence[Clique]) -> float:
     return float(np.mean([np.square(known[c].counts - marginal(table, c)).mean() for c in cliques]))
 
 
-@pytest.mark.parametrize(("drift", "less"), [(0.01, 0.2), (0.03, 0.25), (0.2, 0.6)])
+@pytest.mark.parametrize(
+    ("drift", "less"), [(0.01, 0.2), pytest.param(0.03, 0.25, marks=pytest.mark.slow), (0.2, 0.6)]
+)
 def test_what_is_foretold_makes_tables_more_exact_where_little_drifts(drift: float, less: float):
     alone, helped = 0.0, 0.0
     for seed in range(4):

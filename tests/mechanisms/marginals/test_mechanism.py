@@ -139,9 +139,16 @@ def test_any_number_of_rows_can_be_asked_for(rows: int, particles: int) -> None:
 
 
 @pytest.mark.parametrize("shape", [(5,), (1, 1), (1, 6, 2), (2, 2)])
-@pytest.mark.parametrize("adjacency", [REPLACE, ADD])
 @pytest.mark.parametrize("rows", [0, 1, 300])
-@pytest.mark.parametrize("denoiser", ["latent-classes", "singular-values"])
+@pytest.mark.parametrize(
+    ("adjacency", "denoiser"),
+    [
+        (REPLACE, "singular-values"),
+        (ADD, "latent-classes"),
+        pytest.param(REPLACE, "latent-classes", marks=pytest.mark.slow),
+        pytest.param(ADD, "singular-values", marks=pytest.mark.slow),
+    ],
+)
 def test_narrow_and_nearly_empty_tables_go_from_plan_to_certificate(
     shape: tuple[int, ...], adjacency: Adjacency, rows: int, denoiser: str
 ) -> None:

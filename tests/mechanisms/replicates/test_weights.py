@@ -38,7 +38,7 @@ def design(codes):
     return dense
 
 
-@pytest.mark.parametrize("weight", [1.0, 2.5])
+@pytest.mark.parametrize("weight", [pytest.param(1.0, marks=pytest.mark.slow), 2.5])
 def test_the_records_own_tables_leave_every_weight_as_it_is(weight):
     own = weight * PAIRS.counts(CODES)
     np.testing.assert_allclose(weighed([own], weight=weight), weight, rtol=1e-9)

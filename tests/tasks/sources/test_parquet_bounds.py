@@ -2,9 +2,10 @@
 
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -38,16 +39,16 @@ def cells(file: Path) -> int:
     )
 
 
-BOMBS = {
-    "equal texts, of which one is stored": (long_texts(500), {}),
-    "texts that compress well": (long_texts(200), {"use_dictionary": False}),
+BOMBS: dict[str, tuple[Callable[[], pa.Array], dict[str, Any]]] = {
+    "equal texts, of which one is stored": (lambda: long_texts(500), {}),
+    "texts that compress well": (lambda: long_texts(200), {"use_dictionary": False}),
     "texts that repeat the one before": (
-        long_texts(500),
+        lambda: long_texts(500),
         {"use_dictionary": False, "column_encoding": {"code": "DELTA_BYTE_ARRAY"}},
     ),
-    "lists": (pa.array([[0] * MIB] * 8), {}),
-    "structures": (pa.array([{"a": 1}] * 8), {}),
-    "numbers of a mebibyte": (pa.array([b"\0" * MIB] * 8, pa.binary(MIB)), {}),
+    "lists": (lambda: pa.array([np.zeros(MIB, np.int64)] * 8), {}),
+    "structures": (lambda: pa.array([{"a": 1}] * 8), {}),
+    "numbers of a mebibyte": (lambda: pa.array([b"\0" * MIB] * 8, pa.binary(MIB)), {}),
 }
 
 
@@ -55,9 +56,9 @@ BOMBS = {
 def test_a_small_file_that_stands_for_much_is_refused_with_its_column(
     name: str, tmp_path: Path
 ) -> None:
-    column, how = BOMBS[name]
+    make, how = BOMBS[name]
     file = tmp_path / "table.parquet"
-    pq.write_table(pa.table({"code": column}), file, compression="zstd", **how)
+    pq.write_table(pa.table({"code": make()}), file, compression="zstd", **how)
     assert file.stat().st_size < MIB
     with pytest.raises(SourceError, match=r"table.parquet: column code (has a text|holds)") as told:
         cells(file)

@@ -9,7 +9,7 @@ from hallmark.mechanisms.domain.rules import Determination, Rules, RuleTable
 from hallmark.mechanisms.domain.rules.rules import joint_of
 from tests.mechanisms.domain.rules.small_rules import distance, random_rules, records, truly_valid
 
-SEEDS = range(60)
+SEEDS = [*range(25), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(25, 60))]
 
 
 @pytest.mark.parametrize("parts", [False, True])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from copy import deepcopy
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -107,11 +108,17 @@ def other_table(kept: Rows) -> None:
     kept.append({"table": "alembic_version"})
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Rows:
+    """Rows of a ledger on SQLite, which are as they are of any database."""
+    return rows(filled(f"sqlite:///{tmp_path_factory.mktemp('written') / 'ledger.db'}"))
+
+
 @pytest.mark.parametrize("spoil", [changed_outcome, lost_entry, lost_outcome, cheaper, other_table])
 def test_a_copy_that_was_changed_is_refused_whole(
-    spoil: Callable[[Rows], None], sqlite_url: str, empty: Ledger
+    spoil: Callable[[Rows], None], written: Rows, empty: Ledger
 ) -> None:
-    kept = rows(filled(sqlite_url))  # as they are of any database
+    kept = deepcopy(written)
     spoil(kept)
     with pytest.raises(LedgerError):
         empty.put_back(lambda: kept)

@@ -70,7 +70,9 @@ def plainly(elites: list, targets: dict, limits: Rules, drawn: gs.Proposals) -> 
 
 @pytest.mark.parametrize("log", [1024, 1])  # 1: slow elites are copied whole
 @pytest.mark.parametrize("which", ["none", "rules"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3, 4))]
+)
 def test_generations_are_those_of_a_plain_search(
     which: str, seed: int, log: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,8 +54,24 @@ def by_hand(codes: AnyCodes, targets: dict, weights: list[float], rules: Rules) 
     return codes
 
 
-@pytest.mark.parametrize("cliques", [PAIRS, MIXED, ((0, 1, 2),), ((3,),)])
-@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize(
+    ("cliques", "tied"),
+    [
+        (PAIRS, True),
+        (MIXED, False),
+        (((0, 1, 2),), True),
+        (((3,),), False),
+        *(
+            pytest.param(cliques, tied, marks=pytest.mark.slow)
+            for cliques, tied in (
+                (PAIRS, False),
+                (MIXED, True),
+                (((0, 1, 2),), False),
+                (((3,),), True),
+            )
+        ),
+    ],
+)
 def test_every_entry_takes_its_best_allowed_code_and_the_excess_is_kept(
     cliques: tuple[Clique, ...], tied: bool
 ) -> None:
