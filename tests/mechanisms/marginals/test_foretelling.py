@@ -133,18 +133,6 @@ def test_tables_together_claim_of_no_component_more_than_is_foretold(
             assert told == pytest.approx(most)
 
 
-def test_margins_with_the_past_are_off_by_what_their_noise_says():
-    squares = []
-    for seed in range(6):
-        evidence, earlier, table = series(np.random.default_rng(seed), drift=0.2, sigma=100.0)
-        known = pooled((*evidence.marginals, *foretold(evidence, earlier).marginals))
-        for column, one in Evidence(domain(), known, float(RECORDS), True).single_columns.items():
-            if SHAPE[column] > 1:
-                off = components.coordinates(one.counts - marginal(table, (column,)))
-                squares.extend(np.square(off / one.sigma))
-    assert np.mean(squares) < 1.25
-
-
 def test_what_is_counted_is_said():
     evidence, earlier, _ = series(np.random.default_rng(5), drift=0.03, sigma=100.0)
     shape = evidence.domain.shape
