@@ -5,6 +5,7 @@
     python -m benchmarks.change --mechanism sparse-lipschitz --delta 0     # Laplace noise
     python -m benchmarks.change --null                       # both releases of the same year
     python -m benchmarks.change --write docs/benchmark
+    python -m benchmarks.change --drawn 25 --releases 2 --mechanism aim mst  # small drawn tables
 
 The tables are the records of Massachusetts in the census excerpts of 2018 and 2019, in eight
 columns; no setting was chosen on them. Each release is measured by SimulatedCurator (whose answers
@@ -13,6 +14,10 @@ must not be published), with the plan and the transcript of a real one, and aske
 draws the questions of every class with a seed of its own. Printed are the share of intervals of
 change that contain the true change, with the deviation of that share over pairs of releases, how
 many were unknown, and how many changes were told apart from noise.
+
+With `--drawn`, so many pairs of small tables are drawn instead: 300 to 3,000 records in four to six
+columns from a mixture of laws, and a second table of the same mixture in which a tenth of the
+records moved into one cell of a column. Questions are drawn for each pair of tables anew.
 
 For changes without a question, printed are how often any table was named that did not change (of
 two releases of one year, with `--null`: of all tables), and how often each table was named.
@@ -28,11 +33,14 @@ from fractions import Fraction
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from benchmarks import simulated
 from benchmarks.data import excerpt
+from benchmarks.reported import mixed, moved
 from hallmark.mechanisms.arrays import AnyCodes, Counts
 from hallmark.mechanisms.inference.blue import LinearQuery
 from hallmark.mechanisms.inference.estimates import Estimates
@@ -49,7 +57,7 @@ from hallmark.mechanisms.privacy.simulation import (
 from hallmark.mechanisms.registry import MECHANISMS, planned
 from hallmark.mechanisms.replicates.simulated import SimulatedCurator
 from hallmark.mechanisms.request import Request
-from hallmark.schemas.columns.columns import NumericColumn
+from hallmark.schemas.columns.columns import Column, NumericColumn
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.changes.changes import Change, Comparing
@@ -63,13 +71,14 @@ COLUMNS = ("AGEP", "SEX", "MSP", "HISP", "OWN_RENT", "EDU", "PINCP", "POVPIP")
 YEARS = (2018, 2019)
 CONFIDENCE = 0.95
 JUDGE = 20_261_129
-QUESTIONS = 8  # of a class
+DRAWN = 20_261_205  # small tables, on which no setting was chosen
 _HALVES = ('SEX = "1"', 'SEX = "2"', 'OWN_RENT = "1"', 'OWN_RENT = "2"')
-_NUMBERS = ("AGEP", "PINCP", "POVPIP")
 
 
-def questions(spec: ReleaseSpec, rng: np.random.Generator) -> dict[str, list[str]]:
+def questions(of: "Year", rng: np.random.Generator, number: int) -> dict[str, list[str]]:
     """The judge's questions, so many of every class, about columns and codes that it draws."""
+    spec, columns = of.spec, list(of.spec.columns)
+    numbers = [name for name, one in spec.columns.items() if isinstance(one, NumericColumn)]
 
     def condition(name: str) -> str:
         column = spec.columns[name]
@@ -81,31 +90,33 @@ def questions(spec: ReleaseSpec, rng: np.random.Generator) -> dict[str, list[str
         return f"{name} in {{{', '.join(sorted(some))}}}"
 
     def two() -> list[str]:
-        return [condition(str(name)) for name in rng.choice(COLUMNS, 2, replace=False)]
+        return [condition(str(name)) for name in rng.choice(columns, 2, replace=False)]
 
     asked: dict[str, list[str]] = defaultdict(list)
-    for _ in range(QUESTIONS):
+    for _ in range(number):
         one, other = two()
-        asked["counts of one column"].append(f"count where {condition(str(rng.choice(COLUMNS)))}")
+        asked["counts of one column"].append(f"count where {condition(str(rng.choice(columns)))}")
         asked["counts of two columns"].append(f"count where {one} and {other}")
         asked["shares in a group"].append(f"share of {one} where {other}")
-        number, half = str(rng.choice(_NUMBERS)), str(rng.choice(_HALVES))
-        asked["means"].append(f"mean of {number}")
-        asked["means in a group"].append(f"mean of {number} where {condition(_other(rng, number))}")
-        asked["sums in a group"].append(f"sum of {number} where {half}")
+        numeric, half = str(rng.choice(numbers)), str(rng.choice(of.halves))
+        asked["means"].append(f"mean of {numeric}")
+        asked["means in a group"].append(
+            f"mean of {numeric} where {condition(_other(rng, columns, numeric))}"
+        )
+        asked["sums in a group"].append(f"sum of {numeric} where {half}")
         asked["ratios of counts"].append(f"count where {one} over count where {other}")
         asked["quantiles in a group"].append(
-            f"quantile {rng.uniform(0.1, 0.9):.2f} of {number} where {half}"
+            f"quantile {rng.uniform(0.1, 0.9):.2f} of {numeric} where {half}"
         )
-        first, second = _HALVES[:2] if rng.random() < 0.5 else _HALVES[2:]
+        first, second = of.halves[:2] if rng.random() < 0.5 else of.halves[2:]
         asked["differences of means"].append(
-            f"mean of {number} where {first} minus mean of {number} where {second}"
+            f"mean of {numeric} where {first} minus mean of {numeric} where {second}"
         )
     return asked
 
 
-def _other(rng: np.random.Generator, name: str) -> str:
-    return str(rng.choice([one for one in COLUMNS if one != name]))
+def _other(rng: np.random.Generator, columns: Sequence[str], name: str) -> str:
+    return str(rng.choice([one for one in columns if one != name]))
 
 
 @dataclass(frozen=True)
@@ -126,10 +137,11 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Year:
-    """A year's table in cell codes."""
+    """A year's table in cell codes, and conditions that halve it, two on each of two columns."""
 
     spec: ReleaseSpec
     codes: AnyCodes
+    halves: Sequence[str]
 
     @classmethod
     def of(cls, year: int) -> "Year":
@@ -141,11 +153,40 @@ class Year:
             update={"columns": columns, "lookups": {}, "output": output, "rules": ()}
         )
         text = excerpt(f"ma{year}")[list(COLUMNS)]
-        return cls(spec, TableCodec.of(columns).encode(text.mask(text == "N")))
+        return cls(spec, TableCodec.of(columns).encode(text.mask(text == "N")), _HALVES)
 
     def asking(self, estimator: Estimator) -> Questioning:
         """What answers questions about a release of this year, beside the private records."""
         return Questioning(self.spec, estimator, self.codes)
+
+
+def drawn(number: int) -> tuple[Year, Year]:
+    """Two small tables of a mixture of laws, of which the later one has something changed."""
+    rng = np.random.default_rng([DRAWN, number])
+    sizes = np.array([2, 2, *rng.integers(6, 13, 2), *rng.integers(3, 7, rng.integers(3))])
+    first, second = (int(one) for one in rng.integers(300, 3_001, 2))
+    codes = mixed(rng, sizes, first + second)
+    column = int(rng.integers(len(sizes)))
+    later = moved(codes[first:], column, int(rng.integers(sizes[column])), second // 10)
+    source = {"outside": "refuse", "bound_source": {"kind": "public", "reference": "drawn"}}
+    columns: dict[str, Any] = {
+        f"c{place}": {"type": "nominal", "categories": list(map(str, range(size))), **source}
+        for place, size in enumerate(sizes)
+    }
+    for place in (2, 3):
+        columns[f"c{place}"] = {
+            "type": "numeric", "minimum": 0, "maximum": 10 * int(sizes[place]), "cell_width": 10,
+            **source,
+        }  # fmt: skip
+    halves = tuple(f'c{place} = "{code}"' for place in (0, 1) for code in (0, 1))
+    spec = load_spec(SPEC).model_copy(
+        update={
+            "columns": TypeAdapter(dict[str, Column]).validate_python(columns),
+            "lookups": {},
+            "rules": (),
+        }
+    )
+    return Year(spec, codes[:first], halves), Year(spec, later, halves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,23 +304,32 @@ class Truth:
         return found.low - slack <= self.least and self.greatest <= found.high + slack
 
 
-def coverage(setting: Setting, years: Sequence[Year], releases: int) -> dict[str, dict[str, float]]:
-    """By class of questions: share covered, its deviation over pairs, unknown and told changes."""
-    asked = questions(years[0].spec, np.random.default_rng(JUDGE))
-    requests = [request(of, setting) for of in years]
-    truths: dict[str, Truth] = {}
+def coverage(
+    setting: Setting, cases: Sequence[Sequence[Year]], releases: int, number: int
+) -> dict[str, dict[str, float]]:
+    """By class of questions: share covered, its deviation over pairs, unknown and told changes.
+
+    Args:
+        cases: tables of two years, each with questions of its own.
+        releases: pairs for each.
+        number: of questions of every class.
+    """
     held: dict[str, list[list[bool]]] = defaultdict(list)
     counts: Counter[tuple[str, str]] = Counter()
-    for before, after in releases_of(setting.mechanism, requests, years, releases):
-        verdicts: dict[str, list[bool]] = defaultdict(list)
-        for kind, text in ((kind, text) for kind, texts in asked.items() for text in texts):
-            comparing = posed(text, before, after, {}).comparing
-            if text not in truths:
-                truths[text] = Truth.of(comparing)
-            (found,) = comparing.changes(CONFIDENCE)
-            judge(kind, found, truths[text], verdicts, counts)
-        for kind, told in verdicts.items():
-            held[kind].append(told)
+    for case, years in enumerate(cases):
+        asked = questions(years[0], np.random.default_rng([JUDGE, case] if case else JUDGE), number)
+        requests = [request(of, setting) for of in years]
+        truths: dict[str, Truth] = {}
+        for before, after in releases_of(setting.mechanism, requests, years, releases):
+            verdicts: dict[str, list[bool]] = defaultdict(list)
+            for kind, text in ((kind, text) for kind, texts in asked.items() for text in texts):
+                comparing = posed(text, before, after, {}).comparing
+                if text not in truths:
+                    truths[text] = Truth.of(comparing)
+                (found,) = comparing.changes(CONFIDENCE)
+                judge(kind, found, truths[text], verdicts, counts)
+            for kind, told in verdicts.items():
+                held[kind].append(told)
     return {
         kind: {
             "covered": float(np.mean([one for every in told for one in every])),
@@ -305,7 +355,8 @@ def judge(
         return
     if found.basis == "records":
         return
-    verdicts[kind].append(truth.is_in(found))
+    for one in (kind, "all"):
+        verdicts[one].append(truth.is_in(found))
     counts[kind, "told"] += found.is_told
     if found.relative is not None and np.isfinite(found.relative.high - found.relative.low):
         is_in = found.relative.low <= truth.relative <= found.relative.high
@@ -346,11 +397,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--neighbours", nargs="+", default=relations, choices=relations)
     parser.add_argument("--delta", default=simulated.DELTA, type=Fraction)
     parser.add_argument("--releases", type=int, default=100, help="pairs of releases")
+    parser.add_argument("--questions", type=int, default=8, help="of every class")
     parser.add_argument("--null", action="store_true", help="both releases of the same year")
+    parser.add_argument("--drawn", type=int, help="so many pairs of drawn tables instead")
     parser.add_argument("--write", type=Path, help="folder for change.json")
     options = parser.parse_args(arguments)
-    tables = {year: Year.of(year) for year in YEARS}
-    years = [tables[YEARS[0]], tables[YEARS[0 if options.null else 1]]]
+    if options.drawn:
+        cases: list[Sequence[Year]] = [drawn(number) for number in range(options.drawn)]
+    else:
+        tables = {year: Year.of(year) for year in YEARS}
+        cases = [[tables[YEARS[0]], tables[YEARS[0 if options.null else 1]]]]
     results: list[Mapping[str, object]] = []
     for mechanism, epsilon, relation in product(
         options.mechanism, options.epsilon, map(Neighbours, options.neighbours)
@@ -358,9 +414,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         start = time.process_time()
         setting = Setting(mechanism, epsilon, options.delta, relation)
         print(f"\n{setting}", flush=True)
-        tables_named = named(setting, years, options.releases)
+        tables_named = {} if options.drawn else named(setting, cases[0], options.releases)
         print("  named: " + ", ".join(f"{k} {v:.2f}" for k, v in tables_named.items()))
-        found = {} if options.null else coverage(setting, years, options.releases)
+        found = (
+            {} if options.null else coverage(setting, cases, options.releases, options.questions)
+        )
         for kind, row in found.items():
             print(
                 f"  {kind:34} {row['covered']:.3f} ± {row['deviation']:.3f}  of "

@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 
 from benchmarks import simulated
-from hallmark.mechanisms.arrays import AnyCodes
+from hallmark.mechanisms.arrays import AnyCodes, Counts
 from hallmark.mechanisms.inference.estimator import Estimator
 from hallmark.mechanisms.inference.transcript import Transcribing
 from hallmark.mechanisms.privacy.adjacency import Adjacency, Neighbours
@@ -40,9 +40,18 @@ _SOURCE = {"kind": "public", "reference": "drawn"}
 
 
 def drawn(rng: np.random.Generator) -> AnyCodes:
-    """A table in cell codes, shape (records, columns), from a mixture of laws."""
+    """A table in cell codes, shape (records, columns)."""
     sizes = rng.integers(2, 31, rng.integers(3, 9))
-    records, classes = int(rng.integers(500, 12_001)), int(rng.integers(1, 5))
+    return mixed(rng, sizes, int(rng.integers(500, 12_001)))
+
+
+def mixed(rng: np.random.Generator, sizes: Counts, records: int) -> AnyCodes:
+    """Cell codes from a mixture of one to four laws, shape (records, columns).
+
+    Args:
+        sizes: of the columns, in cells.
+    """
+    classes = int(rng.integers(1, 5))
     of = rng.integers(0, classes, records)
     columns = []
     for size in sizes:

@@ -38,6 +38,7 @@ def open(folder: "str | Path") -> "Release":  # noqa: A001  # of a release, as o
 
     Raises:
         CannotAsk: the folder is not a release.
+        NotInUse: the release was withdrawn, or a notice beside it is not the agency's.
     """
     from hallmark.tasks.opened import Release
 
@@ -58,6 +59,7 @@ def compare(
     Raises:
         CannotAsk: a folder is not a release.
         NotAsSigned: its files are not those that were signed.
+        NotInUse: one was withdrawn, or a notice beside it is not the agency's.
         NotComparable: they are the same release, or the map does not fit.
     """
     from hallmark.tasks.compared import Comparison

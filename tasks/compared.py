@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hallmark.mechanisms.inference.measured import MeasuredTable
+from hallmark.schemas.documents.agency_keys import AgencyKeys
 from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE, Manifest
 from hallmark.tasks.changes.changes import Changes
 from hallmark.tasks.changes.common_cells import NotComparable
@@ -16,8 +17,10 @@ from hallmark.tasks.changes.periods import about_the_tables, recoding_between
 from hallmark.tasks.changes.posing import posed
 from hallmark.tasks.changes.recoding import Recoding, read_recoding, recoding_of
 from hallmark.tasks.changes.shifts import Shifts, shifts
+from hallmark.tasks.installation.key_register import key_register
 from hallmark.tasks.questions.release import CannotAsk, OpenRelease, refuse_confidence
 from hallmark.tasks.verification.as_signed import as_signed
+from hallmark.tasks.verification.in_use import keys_at_hand, told_superseded
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,19 +43,29 @@ class Comparison:
         before: str | Path,
         after: str | Path,
         recode: str | Path | Mapping[str, Mapping[str, str]] | None = None,
+        register: AgencyKeys | None = None,
     ) -> Self:
         """The releases in two folders, the earlier one first.
 
         Args:
             recode: a public map {column: {earlier code: later code}}, or the YAML or CSV file that
                 has it; defaults to that of the later spec (series.recode) for its own series.
+            register: of keys, by which notices count; defaults to the installation's.
         Raises:
             CannotAsk: a folder is not a release.
             NotAsSigned: its files are not those that were signed.
+            NotInUse: one was withdrawn, or a notice beside it is not the agency's.
             NotComparable: they are the same release, or the map does not fit.
         """
         opened = (OpenRelease.of(before), OpenRelease.of(after))
         manifests = tuple(as_signed(one.folder) for one in opened)
+        if register is None:
+            register = key_register()
+        notices = [
+            note
+            for one, manifest in zip(opened, manifests, strict=True)
+            for note in told_superseded(one.folder, keys_at_hand(manifest, register))
+        ]
         _refuse_the_same(*opened, *manifests)
         if recode is None:
             recoding = recoding_between(*(one.spec for one in opened))
@@ -67,7 +80,7 @@ class Comparison:
                         f"the map has codes of {name}, which is no column of the {which} release; "
                         "leave it out"
                     )
-        return cls(*opened, recoding, tuple(_about(*opened, *manifests)))
+        return cls(*opened, recoding, (*_about(*opened, *manifests), *notices))
 
     def query(
         self,

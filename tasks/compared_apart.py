@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hallmark.tasks.installation.errors import SafeError
+from hallmark.tasks.installation.key_register import key_register
 from hallmark.tasks.sources.apart import asked_apart
 
 
@@ -22,8 +23,9 @@ def compared_apart(
         question: empty for what changed at all.
         simultaneous: as of `Comparison.ask`; without a question intervals always are.
     Raises:
-        NotCompared: the question cannot be answered from both, or a folder is no whole release, or
-            it takes too much memory or time. Folders are named without the folder that they are in.
+        NotCompared: the question cannot be answered from both; a folder is no whole release, or
+            must not be used; or it takes too much memory or time. Folders are named without the
+            folder that they are in.
     """
     found: dict[str, Any] | None = asked_apart(
         _compare,
@@ -33,6 +35,7 @@ def compared_apart(
             "after": str(after.absolute()),
             "question": question,
             "simultaneous": simultaneous,
+            "register": key_register().model_dump(mode="json"),
         },
     )
     if found is None:
@@ -46,13 +49,15 @@ def compared_apart(
 
 
 def _compare(asked: Mapping[str, Any]) -> Any:
+    from hallmark.schemas.documents.agency_keys import AgencyKeys
     from hallmark.schemas.question import QuestionError
     from hallmark.tasks.changes.plain import plain_changes, plain_shifts
     from hallmark.tasks.compared import Comparison
 
     folders = [Path(asked[which]) for which in ("before", "after")]
     try:
-        comparison = Comparison.of(*folders)
+        register = AgencyKeys.model_validate(asked["register"])
+        comparison = Comparison.of(folders[0], folders[1], register=register)
         if not asked["question"]:
             return plain_shifts(comparison.shifts())
         (found,) = comparison.ask(asked["question"], simultaneous=asked["simultaneous"])

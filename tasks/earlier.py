@@ -36,12 +36,8 @@ from hallmark.tasks.planning.prepare import learning
 from hallmark.tasks.planning.prepared import EarlierRelease, PreparedRelease
 from hallmark.tasks.questions.release import OpenRelease
 from hallmark.tasks.verification.documents import Unsound, read_manifest
-from hallmark.tasks.verification.notices import (
-    KnownKeys,
-    notice_files,
-    notices_of,
-    own_keys,
-)
+from hallmark.tasks.verification.in_use import NotInUse, Withdrawn, superseded
+from hallmark.tasks.verification.notices import KnownKeys, own_keys
 
 _KEPT = "earlier.json"
 
@@ -130,14 +126,15 @@ def last_revisions(
 
 
 def _is_withdrawn(folder: Path, known: KnownKeys) -> bool:
-    if not any(notice_files(folder.name, [folder.parent])):
-        return False
     try:
-        return any(notice.kind == "withdrawn" for notice in notices_of(folder, known=known))
-    except Unsound as error:
+        superseded(folder, known)
+    except Withdrawn:
+        return True
+    except NotInUse as error:
         raise EarlierRefused(
-            f"series: {folder}: {error}. No budget is lost: run again with --resume"
+            f"series: {error}. No budget is lost: run again with --resume"
         ) from None
+    return False
 
 
 def _opened(folder: Path, form: re.Pattern[str]) -> _Found:

@@ -1,10 +1,10 @@
 """A release folder as Python and notebooks show it: what `hallmark.open` gives."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import pandas as pd
 
@@ -15,6 +15,7 @@ from hallmark.schemas.exact import decimal
 from hallmark.schemas.visible import visible
 from hallmark.tasks.output.released import typed_values
 from hallmark.tasks.questions.release import CannotAsk, OpenRelease
+from hallmark.tasks.verification.in_use import told_superseded
 
 if TYPE_CHECKING:
     from hallmark.tasks.verification import Verification
@@ -22,7 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(OpenRelease):
-    """A published release. Nothing but its folder is read."""
+    """A published release. Nothing but its folder is read, and the notices beside it."""
+
+    @classmethod
+    def of(cls, folder: str | Path) -> Self:
+        """The release in a folder.
+
+        Raises:
+            CannotAsk: the folder is not a release.
+            NotInUse: the release was withdrawn, or a notice beside it is not the agency's.
+        """
+        return replace(super().of(folder), told=told_superseded(Path(folder)))
 
     @cached_property
     def data(self) -> pd.DataFrame:

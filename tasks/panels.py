@@ -15,6 +15,7 @@ from hallmark.tasks.installation.signing import digest
 from hallmark.tasks.output.released import typed_values
 from hallmark.tasks.panel import persons_of
 from hallmark.tasks.verification.as_signed import as_signed
+from hallmark.tasks.verification.in_use import told_superseded
 
 
 class NoPanel(SafeError):
@@ -25,7 +26,8 @@ def panel(folders: Sequence[Path]) -> pd.DataFrame:
     """All records of the releases, each with its `person` and `period`.
 
     Records of a person stand together in the order of the periods. Columns about the period before
-    are left out: where that period is among the releases, its record says the same.
+    are left out: where that period is among the releases, its record says the same. The frame's
+    `attrs["notes"]` say which releases were superseded.
 
     Args:
         folders: releases of consecutive periods of a panel, in any order, one for each period.
@@ -33,7 +35,9 @@ def panel(folders: Sequence[Path]) -> pd.DataFrame:
         NoPanel: a folder is no release of a panel, two are about one period, a period is missing,
             or one goes on from another release than the one that is given.
         NotAsSigned: the files of a folder are not those that were signed.
+        NotInUse: one was withdrawn, or a notice beside it is not the agency's.
     """
+    notes = [note for folder in folders for note in told_superseded(folder)]
     opened = dict(sorted(_opened(folder) for folder in folders))
     if len(opened) < len(folders):
         raise NoPanel("two of the releases are about the same period; name the one that went on")
@@ -47,7 +51,9 @@ def panel(folders: Sequence[Path]) -> pd.DataFrame:
         last = number, folder
     together = pd.concat(frames, ignore_index=True)
     first = pd.Series(together.index).groupby(together["person"]).transform("first")
-    return together.iloc[first.argsort(kind="stable")].reset_index(drop=True)
+    made = together.iloc[first.argsort(kind="stable")].reset_index(drop=True)
+    made.attrs["notes"] = tuple(notes)
+    return made
 
 
 def _opened(folder: Path) -> tuple[Period, Path]:

@@ -15,11 +15,13 @@ from hallmark.mechanisms.privacy.presence import Period, name_of, period
 from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE, SPEC_FILE
 from hallmark.schemas.loading import load_spec
 from hallmark.schemas.release_spec import ReleaseSpec
+from hallmark.schemas.visible import visible
 from hallmark.tasks.earlier import measured_in
 from hallmark.tasks.installation.errors import SafeError
 from hallmark.tasks.planning.coding import TableCodec, cell_labels, group_labels
 from hallmark.tasks.questions.release import refuse_confidence
 from hallmark.tasks.verification.as_signed import as_signed
+from hallmark.tasks.verification.in_use import NotInUse, successors
 
 
 class CannotSmooth(SafeError):
@@ -37,28 +39,33 @@ class SmoothedSeries:
             hold for all cells of the table and period at once.
         broken: tables that are not what other periods made probable, by the period's name.
         left_out: columns whose codes are not the same in all periods.
+        replaced: releases in whose place others were used, with their notices.
     """
 
     frame: pd.DataFrame
     broken: dict[str, tuple[str, ...]]
     left_out: tuple[str, ...]
+    replaced: tuple[str, ...]
 
 
 def smooth(folders: Sequence[Path], *, confidence: float = 0.95) -> SmoothedSeries:
     """Smooth the tables that all releases of a series have measured.
 
     Args:
-        folders: releases of the series, in any order, one for each period.
+        folders: releases of the series, in any order, one for each period. In the place of one
+            that was superseded, the release that its notice names is used.
         confidence: of every interval by itself.
     Raises:
         CannotSmooth: fewer than two releases, or two of one period; a folder is no release, states
             no period, or has no noisy tables; or no table is common to all.
         CannotAsk: the confidence is not between 0 and 1.
+        NotInUse: releases were withdrawn, or notices beside them are not the agency's; names all.
         NotAsSigned: the files of a folder are not those that were signed.
     """
     refuse_confidence(confidence)
     specs: dict[Period, tuple[Path, ReleaseSpec]] = {}
-    for folder in folders:
+    used, replaced = _in_use(folders)
+    for folder in used:
         number, spec = _opened(folder)
         if number in specs:
             raise CannotSmooth(
@@ -105,7 +112,34 @@ def smooth(folders: Sequence[Path], *, confidence: float = 0.95) -> SmoothedSeri
         frame=frame,
         broken={name: tuple(broken[name]) for name in sorted(broken)},
         left_out=tuple(unlike),
+        replaced=replaced,
     )
+
+
+def _in_use(folders: Sequence[Path]) -> tuple[list[Path], tuple[str, ...]]:
+    """The folders of what is used, and what was replaced.
+
+    Raises:
+        NotInUse: as of `smooth`.
+    """
+    used: list[Path] = []
+    replaced: dict[str, None] = {}
+    refused: list[str] = []
+    given = {folder.absolute() for folder in folders}
+    for folder in folders:
+        try:
+            chain = list(successors(folder))
+        except NotInUse as error:
+            refused.append(str(error))
+            continue
+        replaced |= {f"{one.release} was {visible(one.words)}": None for one, _ in chain}
+        last = chain[-1][1] if chain else folder
+        if not chain or last not in given:  # else it is used already
+            used.append(last)
+            given.add(last)
+    if refused:
+        raise NotInUse("; ".join(refused))
+    return used, tuple(replaced)
 
 
 def _opened(folder: Path) -> tuple[Period, ReleaseSpec]:

@@ -45,6 +45,7 @@ CODES = {
     "hallmark.tasks.changes.common_cells.NotComparable": ExitCode.USAGE,
     "hallmark.tasks.verification.chain.NoSeries": ExitCode.USAGE,
     "hallmark.tasks.verification.as_signed.NotAsSigned": ExitCode.VERIFICATION,
+    "hallmark.tasks.verification.in_use.NotInUse": ExitCode.VERIFICATION,
     "hallmark.tasks.notices.NoticeRefused": ExitCode.USAGE,
     "hallmark.tasks.revisions.RevisionRefused": ExitCode.USAGE,
     "hallmark.tasks.reserve.AlreadyStarted": ExitCode.USAGE,

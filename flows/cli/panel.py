@@ -61,5 +61,7 @@ def panel(
 
     made = histories(releases)
     made.to_csv(out, index=False)
+    for note in made.attrs["notes"]:
+        say(note)
     people, periods = made["person"].nunique(), made["period"].nunique()
     say(f"{len(made):,} records of {people:,} people in {periods} periods: {out}")

@@ -47,10 +47,10 @@ def query(
     if as_csv and len(questions) > 1:
         raise typer.BadParameter("prints one question; use --json for several", param_hint="--csv")
     from hallmark.schemas.question import QuestionError
-    from hallmark.tasks.questions.release import OpenRelease
+    from hallmark.tasks.opened import Release
 
     try:
-        every = OpenRelease.of(release).ask(
+        every = Release.of(release).ask(
             *questions,
             confidence=confidence,
             simultaneous=simultaneous,
@@ -73,6 +73,8 @@ def query(
 
 def _plain(found: "Answers") -> dict[str, object]:
     """For JSON, which has no infinite numbers: null ends with a deviation mean no bound."""
+    from hallmark.tasks.questions.answers import finite
+
     return {
         "question": found.question,
         "confidence": found.confidence,
@@ -90,11 +92,6 @@ def _plain(found: "Answers") -> dict[str, object]:
 
 
 _NUMBERS = ("estimate", "low", "high", "deviation", "raw_low", "raw_high", "of_records")
-
-
-def finite(number: float | None) -> float | None:
-    """The number as JSON can have it: None where it is not finite."""
-    return number if number is not None and isfinite(number) else None
 
 
 def _print_csv(found: "Answers") -> None:

@@ -34,6 +34,8 @@ def smooth(
     made.frame.to_csv(out, index=False)
     tables, periods = made.frame["columns"].nunique(), made.frame["period"].nunique()
     say(f"{tables} tables of {periods} periods: {out}")
+    for note in made.replaced:
+        say(f"{note}; that one is used")
     for name, broken in made.broken.items():
         say(f"{name}: not what other periods made probable: {', '.join(broken)}")
     if made.left_out:

@@ -1,11 +1,11 @@
 """Changes and shifts as plain values, for JSON, which has no infinite numbers."""
 
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any
 
 from hallmark.tasks.changes.changes import Changes
 from hallmark.tasks.changes.shifts import Shift, Shifts
+from hallmark.tasks.questions.answers import finite
 
 
 def plain_changes(found: Changes) -> dict[str, Any]:
@@ -40,8 +40,8 @@ def plain_shifts(found: Shifts) -> dict[str, Any]:
                 "freedom": one.test.freedom,
                 "probability": one.test.probability,
                 "basis": one.basis,
-                "hidden": one.hidden if isfinite(one.hidden) else None,
-                "seen_from": one.seen_from if isfinite(one.seen_from) else None,
+                "hidden": finite(one.hidden),
+                "seen_from": finite(one.seen_from),
                 "apart": list(one.apart),
                 "largest": [
                     {
@@ -72,6 +72,6 @@ def numbers_of(shift: Shift) -> dict[str, float | bool]:
 
 def _finite(numbers: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        name: None if isinstance(value, float) and not isfinite(value) else value
+        name: finite(value) if isinstance(value, float) else value
         for name, value in numbers.items()
     }

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from itertools import product as combinations
-from math import inf, nan, prod
+from math import inf, isfinite, nan, prod
 from typing import Literal
 
 import numpy as np
@@ -706,3 +706,8 @@ def _value(estimates: Estimates, rows: Sequence[Floats]) -> tuple[float, Floats]
         return above, rows[0]
     below = float(rows[1] @ estimates.values)
     return above / below, rows[0] / below - above * rows[1] / below**2
+
+
+def finite(number: float | None) -> float | None:
+    """The number as JSON can have it: None where it is not finite."""
+    return number if number is not None and isfinite(number) else None

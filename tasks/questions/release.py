@@ -51,10 +51,15 @@ def refuse_confidence(confidence: float) -> None:
 
 @dataclass(frozen=True, eq=False)
 class OpenRelease:
-    """A release that can be asked questions. Nothing but its folder is read."""
+    """A release that can be asked questions. Nothing but its folder is read.
+
+    Attributes:
+        told: what of the release a reader must know, whatever is asked.
+    """
 
     folder: Path
     spec: ReleaseSpec
+    told: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, folder: str | Path) -> Self:
@@ -129,7 +134,7 @@ class OpenRelease:
             for one in bound
         ]
         return tuple(
-            replace(answers, notes=(*answers.notes, *self._promised(one)))
+            replace(answers, notes=(*answers.notes, *self._promised(one), *self.told))
             for answers, one in zip(found, bound, strict=True)
         )
 

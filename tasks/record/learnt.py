@@ -22,7 +22,7 @@ from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE
 from hallmark.schemas.question import QuestionError, listed
 from hallmark.schemas.release_spec import ReleaseSpec
 from hallmark.tasks.planning.coding import TableCodec
-from hallmark.tasks.questions.answers import meaning
+from hallmark.tasks.questions.answers import finite, meaning
 from hallmark.tasks.questions.correlations import Correlation
 from hallmark.tasks.questions.questioning import Questioning
 from hallmark.tasks.record.kept import kept_needs
@@ -60,7 +60,7 @@ def learnt(
                 estimate=one.estimate,
                 low=one.low,
                 high=one.high,
-                of_records=_finite(one.of_records),
+                of_records=finite(one.of_records),
             )
             for one in found.answers
             if one.low is not None
@@ -130,10 +130,6 @@ def _matrix(
 
 def _pair(one: Correlation) -> str:
     return f"{one.first} x {one.second}"
-
-
-def _finite(number: float | None) -> float | None:
-    return number if number is not None and isfinite(number) else None
 
 
 def _questions(spec: ReleaseSpec, codec: TableCodec) -> Iterator[str]:

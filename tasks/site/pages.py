@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from math import isfinite
 from typing import Any
 
 from jinja2 import Environment
@@ -38,7 +37,7 @@ from hallmark.schemas.given_files import MOST_DOCUMENT, bytes_of
 from hallmark.schemas.question import listed
 from hallmark.schemas.visible import visible
 from hallmark.tasks.installation.signing import digest
-from hallmark.tasks.questions.answers import MEANING
+from hallmark.tasks.questions.answers import MEANING, finite
 from hallmark.tasks.questions.release import OpenRelease
 from hallmark.tasks.rendering import loading, plain, survey, wording
 from hallmark.tasks.rendering.readme import files_in_words
@@ -232,10 +231,10 @@ def _data(release: str, opened: OpenRelease, tables: Tables) -> dict[str, Any]:
                 "cells": [[visible(label) for label in its] for its in cells_of(one, opened)],
                 "rows": [
                     [
-                        _finite(answer.estimate),
-                        _finite(answer.low),
-                        _finite(answer.high),
-                        _finite(answer.of_records),
+                        finite(answer.estimate),
+                        finite(answer.low),
+                        finite(answer.high),
+                        finite(answer.of_records),
                         _BASES.index(answer.basis),
                     ]
                     for answer in one.answers
@@ -294,10 +293,6 @@ def _checked(check: Check) -> str:
 
 def _stated(text: str) -> str:
     return "" if text == NOT_RECORDED else text
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and isfinite(value) else None
 
 
 def size_in_words(size: int) -> str:

@@ -12,6 +12,8 @@ import pytest
 
 import hallmark as package
 from hallmark.schemas.documents.manifest import MANIFEST_FILE, MEASUREMENTS_FILE
+from hallmark.tasks.notices import supersede, withdraw_published
+from hallmark.tasks.verification.in_use import Withdrawn
 from tests import example
 from tests.flows.conftest import Hallmark
 from tests.tasks.released import ROWS, Released
@@ -128,6 +130,40 @@ def test_what_cannot_be_compared_is_refused_in_words(
     assert refused.code == 6
     (changed / MANIFEST_FILE).unlink()
     assert "is not as it was signed" in hallmark("compare", releases[0], changed, "count").error
+
+
+def test_what_became_of_a_release_is_told_by_whatever_reads_it(
+    releases: tuple[Path, Path], hallmark: Hallmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, after = (Path(shutil.copytree(one, tmp_path / one.name)) for one in releases)
+    with monkeypatch.context() as agency:
+        agency.setenv("HALLMARK_HOME", str(releases[1].parents[1] / "home"))
+        supersede(after, before, reason="regions were coded by the old list")
+    why = "next-release was superseded by test-release on "
+    told = [
+        json.loads(hallmark("compare", before, after, "count", "--json").out)["notes"],
+        json.loads(hallmark("compare", before, after, "--json").out)["notes"],
+        json.loads(hallmark("query", after, "count", "--json").out)["notes"],
+        package.compare(before, after).query("count").attrs["notes"],
+        package.open(after).query("count").attrs["notes"],
+    ]
+    for notes in told:
+        (said,) = (note for note in notes if note.startswith(why))
+        assert said.endswith("regions were coded by the old list")
+    assert why in " ".join(hallmark("compare", before, after, "count").out.split())
+
+    with monkeypatch.context() as agency:
+        agency.setenv("HALLMARK_HOME", str(releases[1].parents[1] / "home"))
+        withdraw_published(after, reason="half of the records were of another year")
+    for asked in (("compare", before, after), ("query", after, "count"), ("smooth", after, before)):
+        out = ("--out", tmp_path / "out.csv") if asked[0] == "smooth" else ()
+        refused = hallmark(*asked, *out)
+        assert refused.code == 6
+        assert "must not be used: it was withdrawn on" in refused.error
+        assert "half of the records were of another year" in refused.error
+    for refusing in (package.open, lambda one: package.compare(before, one)):
+        with pytest.raises(Withdrawn, match="half of the records"):
+            refusing(after)
 
 
 def test_releases_of_the_same_noise_are_refused(

@@ -15,6 +15,7 @@ from hallmark.flows.cli.app import app
 from hallmark.flows.desk import desk
 from hallmark.mechanisms.privacy.budget import Budget
 from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE
+from hallmark.tasks.notices import withdraw_published
 from hallmark.tasks.people.rights import Role
 from tests import example
 from tests.flows.people import as_somebody
@@ -75,6 +76,9 @@ def test_the_desk_says_what_the_command_says(out: Path) -> None:
     for one in tables:
         assert f"± {100 * one['hidden']:.2g}± {100 * one['seen_from']:.2g}" in said(found)
     assert "is not “no change”" in said(found)
+    assert "superseded by" not in said(found)
+    _, revised = page(viewer, before="homes-2025", after="homes-2026")
+    assert "homes-2025 was superseded by homes-2025-r1 on" in said(revised)
     assert '<a href="/compare?after=homes-2026">' in viewer.get("/releases/homes-2026").text
 
 
@@ -94,6 +98,11 @@ def test_what_cannot_be_compared_is_said_on_the_page(
         assert why in said(text)
         assert str(out) not in text
     assert viewer.get("/compare", params={**chosen, "question": "c" * 501}).status_code == 422
+    withdraw_published(out / "homes-2026", reason="half of it was of another year")
+    status, text = page(viewer, **chosen)
+    assert status == 409
+    assert "homes-2026 must not be used: it was withdrawn on" in said(text)
+    assert str(out) not in text
     file = out / "homes-2024" / MEASUREMENTS_FILE
     as_it_was = file.read_bytes()
     file.write_bytes(as_it_was + b"more")

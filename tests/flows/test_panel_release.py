@@ -256,7 +256,11 @@ def test_histories_are_those_of_one_chain(
     revised = release(about(place, "2025", release="people-2025-r1"))
     with pytest.raises(NoPanel, match="go on from release people-2025, and not"):
         panel([first, Path(revised.folder), third])
-    assert len(panel([first, Path(revised.folder)])) == 2 * ROWS
+    made = panel([first, Path(revised.folder)])
+    assert len(made) == 2 * ROWS
+    assert made.attrs["notes"] == ()
+    (note,) = panel([first, second]).attrs["notes"]
+    assert note.startswith(f"people-2025 was superseded by {Path(revised.folder).name} on")
 
 
 @pytest.mark.usefixtures("prefect", "home")

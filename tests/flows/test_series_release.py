@@ -22,6 +22,7 @@ from hallmark.schemas.documents.manifest import MEASUREMENTS_FILE
 from hallmark.schemas.question import QuestionError
 from hallmark.tasks.earlier import EarlierRefused
 from hallmark.tasks.installation.workspace import Workspace, ledger_url
+from hallmark.tasks.notices import withdraw_published
 from hallmark.tasks.planning.prepare import prepare
 from hallmark.tasks.planning.requested import PlanRefused
 from hallmark.tasks.questions.release import CannotAsk
@@ -29,6 +30,7 @@ from hallmark.tasks.smooth import CannotSmooth, smooth
 from hallmark.tasks.verification.as_signed import NotAsSigned
 from hallmark.tasks.verification.changes import change_checks
 from hallmark.tasks.verification.documents import Check, read_documents, read_manifest
+from hallmark.tasks.verification.in_use import NotInUse
 from hallmark.tasks.verification.verify import verify_release
 from tests import example
 from tests.flows.conftest import Killed
@@ -139,13 +141,26 @@ def test_pairs_of_a_column_in_detail_are_smoothed_in_its_cells(tmp_path: Path) -
     assert found[found["columns"] == "age"]["cell"].nunique() > 10
 
 
-@pytest.mark.slow
 def test_a_revision_takes_the_place_of_what_it_revises(tmp_path: Path) -> None:
     account(Presence(length="year", most=1))
     release(about(tmp_path, "2024"))
     release(about(tmp_path, "2024", "-r1"))
     later = sound(release(about(tmp_path, "2025")))
     assert carried(later)["step"].endswith(": homes-2024-r1")
+    old, revised, last = (tmp_path / "out" / f"homes-{one}" for one in ("2024", "2024-r1", "2025"))
+    every = [smooth(given) for given in ([old, last], [last, old, revised], [revised, last])]
+    for one in every:
+        pd.testing.assert_frame_equal(one.frame, every[-1].frame)
+    for one in every[:-1]:
+        assert one.replaced[0].startswith("homes-2024 was superseded by homes-2024-r1 on")
+    assert every[-1].replaced == ()
+    file = str(tmp_path / "smoothed.csv")
+    ran = CliRunner().invoke(app, ["smooth", str(old), str(last), "--out", file])
+    assert "superseded by homes-2024-r1" in ran.output
+    for withdrawn in (revised, last):
+        withdraw_published(withdrawn, reason="it must not be used")
+    with pytest.raises(NotInUse, match=r"homes-2024-r1 must not be.*homes-2025 must not be"):
+        smooth([old, last])
     assert set(Ledger(ledger_url()).account("test-people").by_period) == {"2024", "2025"}
 
 

@@ -12,6 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+import hallmark as package
 from hallmark.schemas.documents.agency_keys import AgencyKeys, RegisteredKey, Revocation
 from hallmark.schemas.documents.approver_keys import plain_text
 from hallmark.schemas.documents.manifest import PUBLIC_KEY_FILE, Claims
@@ -23,6 +24,14 @@ from hallmark.tasks.site.published import NotPublished, Published
 from hallmark.tasks.site.site import make_site
 from hallmark.tasks.verification import KeysAtHand, verify_release
 from hallmark.tasks.verification.as_signed import NotAsSigned
+from hallmark.tasks.verification.documents import read_manifest
+from hallmark.tasks.verification.in_use import (
+    NotInUse,
+    Withdrawn,
+    keys_at_hand,
+    successors,
+    superseded,
+)
 
 REASON = "regions were coded by the old list"
 OTHER = SigningKey(Ed25519PrivateKey.generate(), "file")
@@ -182,6 +191,8 @@ def test_a_forged_notice_is_found(
     assert fault in detail
     with pytest.raises(NotPublished, match="is refused"):
         Published.of(old, None, {})
+    with pytest.raises(NotInUse, match=fault):
+        package.open(old)
     with pytest.raises(NoticeRefused, match="move it away"):
         supersede(old, new, reason=REASON, key=key)
 
@@ -200,13 +211,45 @@ def test_who_is_believed_follows_from_the_keys_at_hand(old: Path, key: SigningKe
         (one,) = told(old, keys=keys).values()
         return one
 
+    def read_by(*entries: RegisteredKey) -> None:
+        superseded(old, keys_at_hand(read_manifest(old), AgencyKeys(signing=entries)))
+
     assert "the register of keys does not list" in by_register(entry(key))[1]
+    with pytest.raises(NotInUse, match="the register of keys does not list"):
+        read_by(entry(key))
+    with pytest.raises(Withdrawn, match="must not be used: it was withdrawn on"):
+        read_by(entry(key), entry(OTHER))
+    with pytest.raises(NotInUse, match="not with the one of the release"):
+        read_by(entry(OTHER))  # of another agency
     assert by_register(entry(key), entry(OTHER))[1].startswith("withdrawn on")
     revoked = Revocation(at=now - timedelta(days=1), reason="lost")
     assert "was revoked" in by_register(entry(key), entry(OTHER, revoked=revoked))[1]
     public = old.parent / "agency.pub"
     public.write_bytes((old / PUBLIC_KEY_FILE).read_bytes())
     assert "not with the given one" in told(old, public_key=public)["notice"][1]
+
+
+def test_whatever_took_the_place_of_a_release_is_found_beside_it(
+    old: Path, new: Path, key: SigningKey, monkeypatch: pytest.MonkeyPatch
+):
+    assert list(successors(old)) == []
+    assert package.open(old).told == ()
+    supersede(old, new, reason=REASON, key=key)
+    monkeypatch.chdir(old)
+    ((notice, folder),) = successors(Path())
+    assert (notice.reason, folder) == (REASON, new)
+    (told,) = package.open(old).told
+    assert told.startswith(f"{old.name} was superseded by {new.name} on ")
+    assert told.endswith(REASON)
+    away = new.rename(new.with_name("away"))
+    with pytest.raises(NotInUse, match="put that release beside it"):
+        list(successors(old))
+    supersede(away.rename(new), old, reason="the first was right", key=key)
+    with pytest.raises(NotInUse, match="in a circle"):
+        list(successors(old))
+    withdraw_published(new, reason=REASON, key=key)
+    with pytest.raises(Withdrawn, match=new.name):
+        list(successors(old))
 
 
 def test_a_site_shows_notices_and_offers_no_file_of_what_is_withdrawn(
