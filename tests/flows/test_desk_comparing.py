@@ -56,8 +56,8 @@ def test_the_desk_says_what_the_command_says(out: Path) -> None:
     assert '<option value="homes-2024-r1" selected>' in proposed
     _, first = page(viewer, after="homes-2024")
     assert first.count(" selected>") == 1
-    folders = [str(out / f"homes-{year}") for year in ("2024", "2026")]
-    chosen = {"before": "homes-2024", "after": "homes-2026"}
+    folders = [str(out / f"homes-{year}") for year in ("2024-r1", "2026")]
+    chosen = {"before": "homes-2024-r1", "after": "homes-2026"}
     for question in ("share of employed = true by region", "count by region", "mean of income"):
         status, found = page(viewer, **chosen, question=question)
         assert status == 200
@@ -77,8 +77,8 @@ def test_the_desk_says_what_the_command_says(out: Path) -> None:
         assert f"± {100 * one['hidden']:.2g}± {100 * one['seen_from']:.2g}" in said(found)
     assert "is not “no change”" in said(found)
     assert "superseded by" not in said(found)
-    _, revised = page(viewer, before="homes-2025", after="homes-2026")
-    assert "homes-2025 was superseded by homes-2025-r1 on" in said(revised)
+    _, revised = page(viewer, before="homes-2024", after="homes-2026")
+    assert "homes-2024 was superseded by homes-2024-r1 on" in said(revised)
     assert '<a href="/compare?after=homes-2026">' in viewer.get("/releases/homes-2026").text
 
 
