@@ -53,6 +53,7 @@ def built(folder: Path, server: psycopg.Connection, settings: dict[str, str], **
     return House.build(folder, settings=settings | login, data=data, output=output, **spec)
 
 
+@pytest.mark.slow
 def test_a_release_reads_one_state_of_a_table_and_ends_in_a_table(
     tmp_path: Path, server: psycopg.Connection, prefect_server: str
 ) -> None:
