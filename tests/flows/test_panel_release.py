@@ -256,6 +256,10 @@ def test_histories_are_those_of_one_chain(
     revised = release(about(place, "2025", release="people-2025-r1"))
     with pytest.raises(NoPanel, match="go on from release people-2025, and not"):
         panel([first, Path(revised.folder), third])
+    named_alike = tmp_path / "elsewhere" / second.name
+    shutil.copytree(revised.folder, named_alike)
+    with pytest.raises(NoPanel, match="not from .*elsewhere.* as it is"):
+        panel([first, named_alike, third])
     made = panel([first, Path(revised.folder)])
     assert len(made) == 2 * ROWS
     assert made.attrs["notes"] == ()
