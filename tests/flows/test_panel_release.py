@@ -258,7 +258,7 @@ def test_histories_are_those_of_one_chain(
         panel([first, Path(revised.folder), third])
     named_alike = tmp_path / "elsewhere" / second.name
     shutil.copytree(revised.folder, named_alike)
-    with pytest.raises(NoPanel, match="not from .*elsewhere.* as it is"):
+    with pytest.raises(NoPanel, match=r"not from .*elsewhere.* as it is"):
         panel([first, named_alike, third])
     made = panel([first, Path(revised.folder)])
     assert len(made) == 2 * ROWS
