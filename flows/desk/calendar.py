@@ -118,7 +118,7 @@ def run_entry(
                     "calendar": one.calendar,
                     "entry": entry,
                     "out": one.out or None,
-                    "period": period.strip() or None,
+                    "period": about,
                     "order": number,
                     "revision": why,
                 },

@@ -113,7 +113,7 @@ def release_page(request: Request, release: str) -> Response:
         now=datetime.now(UTC).isoformat(timespec="seconds"),
         outcomes=_outcomes(one),
         files=published_files(one),
-        told=_notices(one),
+        notices=_notices(one),
         withdrawal=ordered_withdrawal(release) if visitor.may(Right.WITHDRAW) else None,
         most_reason=MOST_REASON,
         runs=runs.history(release, ordered),

@@ -5,7 +5,8 @@ time, writes no file, knows no setting and no secret of the installation, and an
 that breaks, breaks there, and what it says of it is not kept.
 
 Loading the readers takes longer than most files. So each question is answered by a fork of a
-process that has loaded them and has seen no file (`apart_host`); two such wait for the next one.
+process that has loaded them and has seen no file (`apart_host`), nor what another fork answered,
+which comes here directly; two such wait for the next question.
 """
 
 import atexit
@@ -17,6 +18,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from multiprocessing import Pipe
+from multiprocessing.reduction import send_handle
 from threading import BoundedSemaphore
 from typing import Any
 
@@ -40,12 +42,13 @@ def asked_apart(
     question = {"module": respond.__module__, "function": respond.__name__, "readers": readers}
     with _AT_ONCE:
         host = _waiting()
-        said = host.told(json.dumps(question | {"asked": asked}).encode())
-        if said is None:
+        try:
+            said = host.told(json.dumps(question | {"asked": asked}).encode())
+        except OSError:
             host.end()
             return None
         _idle.append(host)
-    return json.loads(said) if said else None
+    return None if said is None else json.loads(said)
 
 
 class _Host:
@@ -66,14 +69,22 @@ class _Host:
             )
 
     def told(self, question: bytes) -> bytes | None:
-        """The answer, empty if the fork broke; None if this process did."""
-        try:
-            self.connection.send_bytes(question)
-            if self.connection.poll(PATIENCE + 10):
-                return self.connection.recv_bytes()
-        except (EOFError, OSError):
-            pass
-        return None
+        """The answer of a fork; None if it broke.
+
+        Raises:
+            OSError: this process broke, or the fork was not stopped in time (TimeoutError).
+        """
+        answer, theirs = Pipe(duplex=False)
+        with answer:
+            with theirs:
+                self.connection.send_bytes(question)
+                send_handle(self.connection, theirs.fileno(), self.process.pid)
+            if not answer.poll(PATIENCE + 10):
+                raise TimeoutError
+            try:
+                return answer.recv_bytes()
+            except EOFError:
+                return None
 
     def end(self) -> None:
         """Stop it, and its fork."""

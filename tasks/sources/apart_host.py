@@ -8,45 +8,38 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Mapping
 from importlib import import_module
 from multiprocessing.connection import Connection
-from typing import Any
+from multiprocessing.reduction import recv_handle
 
 from hallmark.tasks.sources.apart import MEMORY, PATIENCE, SECONDS
 
 
 def serve(connection: Connection) -> None:
-    """Answer question after question, until whoever asks has gone."""
+    """Have question after question answered, until whoever asks has gone.
+
+    Args:
+        connection: gives each question, and then the descriptor that its answer is written to.
+    """
     while True:
         try:
             question = json.loads(connection.recv_bytes())
+            answer = recv_handle(connection)
         except EOFError:
             return
-        connection.send_bytes(answered(question, connection))
-
-
-def answered(question: Mapping[str, Any], connection: Connection) -> bytes:
-    """What a fork answers, as JSON; empty if it broke or passed its limits."""
-    respond = getattr(import_module(question["module"]), question["function"])
-    import_module(question["readers"])
-    reading, writing = os.pipe()
-    fork = os.fork()
-    if fork == 0:
-        try:
-            os.close(reading)
-            connection.close()  # what a file says to its reader is never said to whoever asks next
-            _limit()
-            with open(writing, "wb") as out:
-                out.write(json.dumps(respond(question["asked"])).encode())
-            os._exit(0)
-        finally:
-            os._exit(1)
-    os.close(writing)
-    with open(reading, "rb") as told:
-        said = told.read()
-    _, status = os.waitpid(fork, 0)
-    return said if status == 0 else b""
+        respond = getattr(import_module(question["module"]), question["function"])
+        import_module(question["readers"])
+        fork = os.fork()
+        if fork == 0:
+            try:
+                connection.close()  # what reads a file hears nothing of whoever asks next
+                _limit()
+                Connection(answer).send_bytes(json.dumps(respond(question["asked"])).encode())
+                os._exit(0)
+            finally:
+                os._exit(1)
+        os.close(answer)
+        os.waitpid(fork, 0)
 
 
 def _limit() -> None:

@@ -185,6 +185,7 @@ def test_the_process_knows_no_setting_and_may_write_no_file(
 PROBE = """
 import json, resource, signal, sys
 from multiprocessing import Pipe
+from multiprocessing.reduction import send_handle
 from hallmark.tasks.sources import apart_host, beginning
 
 def seen(*_):
@@ -205,12 +206,15 @@ def seen(*_):
 beginning.beginning = seen
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 here, there = Pipe()
+answer, theirs = Pipe(duplex=False)
 here.send_bytes(sys.stdin.buffer.read())
+send_handle(here, theirs.fileno(), None)
 here.send_bytes(b'}')
 try:
     apart_host.serve(there)
 except json.JSONDecodeError:  # the second question
-    print(here.recv_bytes().decode())
+    assert not here.poll(), 'the waiting process said something itself'
+    print(answer.recv_bytes().decode())
 """
 
 
